@@ -1,0 +1,70 @@
+"""AG-UI event streams over HTTP: protobuf, MessagePack and SSE; bytes in, events out, and back."""
+
+from __future__ import annotations
+
+from . import events, messages, run_input
+from ._warnings import StreamWarning
+from .codecs.protobuf import protobuf_engine
+from .convert import from_dict, to_dict
+from .decoder import FrameReader, StreamDecoder, decode
+from .encoder import EventEncoder, encode
+from .errors import (
+    AguiWireError,
+    DepthExceeded,
+    EncodeError,
+    FrameTooLarge,
+    MalformedEvent,
+    MalformedFrame,
+    ProtocolViolation,
+    RunInputError,
+    StreamError,
+    TruncatedStream,
+    UnexpectedResponse,
+)
+from .events import Event, EventType
+from .media_types import (
+    AGUI_MEDIA_TYPE,
+    MSGPACK_MEDIA_TYPE,
+    PROTOCOL_VERSION,
+    SSE_MEDIA_TYPE,
+    negotiate,
+)
+from .messages import Message
+from .run_input import RunAgentInput
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AGUI_MEDIA_TYPE",
+    "MSGPACK_MEDIA_TYPE",
+    "PROTOCOL_VERSION",
+    "SSE_MEDIA_TYPE",
+    "AguiWireError",
+    "DepthExceeded",
+    "EncodeError",
+    "Event",
+    "EventEncoder",
+    "EventType",
+    "FrameReader",
+    "FrameTooLarge",
+    "MalformedEvent",
+    "MalformedFrame",
+    "Message",
+    "ProtocolViolation",
+    "RunAgentInput",
+    "RunInputError",
+    "StreamDecoder",
+    "StreamError",
+    "StreamWarning",
+    "TruncatedStream",
+    "UnexpectedResponse",
+    "decode",
+    "encode",
+    "events",
+    "from_dict",
+    "messages",
+    "negotiate",
+    "protobuf_engine",
+    "run_input",
+    "to_dict",
+]

@@ -1,0 +1,27 @@
+"""aiohttp server and client (extra `http`), and `asgi`, which needs nothing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .client import AgentClient, Run
+    from .server import agent_handler, event_stream_response
+
+__all__ = ["AgentClient", "Run", "agent_handler", "event_stream_response"]
+
+_HOMES = {
+    "AgentClient": ".client",
+    "Run": ".client",
+    "agent_handler": ".server",
+    "event_stream_response": ".server",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # aiohttp is loaded by who uses it: `agui_wire.http.asgi` does not.
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home, __name__), name)

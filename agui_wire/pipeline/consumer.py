@@ -1,0 +1,107 @@
+"""StreamConsumer: a response body in, verified events and the assembled run out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Union
+
+from .._json import DEFAULT_MAX_DEPTH, DEFAULT_MAX_FRAME_SIZE
+from .._warnings import OnWarning, WarningLog
+from ..decoder import Buffer, EventReader, FrameLoop
+from ..errors import TruncatedStream
+from ..events import Event
+from ..run_input import RunAgentInput
+from .assemble import MessageAssembler
+from .expand import ChunkExpander
+from .verify import SequenceVerifier
+
+__all__ = ["Middleware", "StreamConsumer"]
+
+Middleware = Callable[[dict[str, Any]], Union[dict[str, Any], list[dict[str, Any]], None]]
+"""Sees each event as a JSON object; gives it back, changed or not, several, or None to drop it."""
+
+
+class StreamConsumer:
+    """Follows the protocol's processing model over one response body (page "processing").
+
+    Bytes are decoded, retired shapes translated, `middleware` applied in order, unrecognised
+    material removed, chunk events expanded, the sequence verified, and the result assembled:
+    `feed` returns the events as they are delivered to an application, and `assembler` holds the
+    messages and the state. It starts from the messages and the state of `run_input`.
+
+    Limits: `max_frame_size` in bytes, `max_depth` in JSON levels. On a fault, `feed` returns the
+    events before it, and the next call raises. With middleware, every event is decoded to plain
+    objects first, which costs.
+    """
+
+    def __init__(
+        self,
+        content_type: str,
+        *,
+        run_input: RunAgentInput | None = None,
+        middleware: Iterable[Middleware] = (),
+        max_frame_size: int = DEFAULT_MAX_FRAME_SIZE,
+        max_depth: int = DEFAULT_MAX_DEPTH,
+        on_warning: OnWarning | None = None,
+    ) -> None:
+        warnings = WarningLog(on_warning)
+        steps = tuple(middleware)
+        self._reader = EventReader(
+            content_type, max_depth, warnings, _chain(steps) if steps else None
+        )
+        self._loop = FrameLoop(content_type, max_frame_size, warnings, self._read)
+        self._expander = ChunkExpander()
+        self._verifier = SequenceVerifier(warnings)
+        self.assembler = (
+            MessageAssembler(warnings=warnings)
+            if run_input is None
+            else MessageAssembler(
+                run_input.messages,
+                {} if run_input.state is None else run_input.state,
+                warnings=warnings,
+            )
+        )
+
+    def feed(self, data: Buffer) -> list[Event]:
+        """The events that `data` completes, expanded and verified.
+
+        Raises StreamError: MalformedEvent, FrameTooLarge or ProtocolViolation.
+        """
+        return self._loop.feed(data)
+
+    def close(self) -> list[Event]:
+        """What the end of the stream completes.
+
+        Raises TruncatedStream where it ended inside a frame or without a terminal event; what
+        arrived stays in `assembler`, and the last events in the error's `events`.
+        """
+        events = self._loop.close()
+        try:
+            self._verifier.close()
+        except TruncatedStream as error:
+            error.events = events
+            raise
+        return events
+
+    def _read(self, payload: memoryview, events: list[Event]) -> None:
+        for event in self._reader.read(payload):
+            for expanded in self._expander.expand(event):
+                self._verifier.verify(expanded)
+                self.assembler.apply(expanded)
+                events.append(expanded)
+
+
+def _chain(middleware: tuple[Middleware, ...]) -> Callable[[dict[str, Any]], list[dict[str, Any]]]:
+    def rewrite(obj: dict[str, Any]) -> list[dict[str, Any]]:
+        objects = [obj]
+        for step in middleware:
+            given = [step(item) for item in objects]
+            objects = []
+            for result in given:
+                if isinstance(result, list):
+                    objects.extend(result)
+                elif result is not None:
+                    objects.append(result)
+        return objects
+
+    return rewrite

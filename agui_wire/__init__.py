@@ -30,6 +30,9 @@ from .media_types import (
     negotiate,
 )
 from .messages import Message
+from .pipeline.assemble import MessageAssembler
+from .pipeline.consumer import StreamConsumer
+from .pipeline.request import read_run_input, write_run_input
 from .run_input import RunAgentInput
 
 __version__ = "0.1.0"
@@ -50,9 +53,11 @@ __all__ = [
     "MalformedEvent",
     "MalformedFrame",
     "Message",
+    "MessageAssembler",
     "ProtocolViolation",
     "RunAgentInput",
     "RunInputError",
+    "StreamConsumer",
     "StreamDecoder",
     "StreamError",
     "StreamWarning",
@@ -65,6 +70,8 @@ __all__ = [
     "messages",
     "negotiate",
     "protobuf_engine",
+    "read_run_input",
     "run_input",
     "to_dict",
+    "write_run_input",
 ]

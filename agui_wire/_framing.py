@@ -35,9 +35,11 @@ class Splitter(Protocol):
 
     def split(self, chunk: memoryview) -> list[memoryview]:
         """The frames that `chunk` completes; a fault is kept in `fault` for the caller."""
+        ...
 
     def finish(self) -> list[memoryview]:
         """What the end of the stream completes. Raises TruncatedStream inside a frame."""
+        ...
 
     fault: StreamError | None
 
@@ -107,81 +109,6 @@ class PrefixedSplitter:
         self.fault = FrameTooLarge(
             size, self._limit, hint, event_index=self._index, offset=self._offset
         )
-
-    def finish(self) -> list[memoryview]:
-        """What the end of the stream completes. Raises TruncatedStream inside a frame."""
-
-    fault: StreamError | None
-
-
-class PrefixedSplitter:
-    """Frames of a 4-byte big-endian length and that many bytes.
-
-    A length over the limit is refused as soon as its prefix is there, before anything of the
-    frame is kept.
-    """
-
-    def __init__(self, max_frame_size: int) -> None:
-        self.starts: list[int] = []
-        self.fault: StreamError | None = None
-        self._limit = max_frame_size
-        self._offset = 0
-        self._held = bytearray()
-        self._index = 0
-
-    def split(self, chunk: memoryview) -> list[memoryview]:
-        frames: list[memoryview] = []
-        self.starts = []
-        size = len(chunk)
-        position = self._complete_held(chunk, frames) if self._held else 0
-        while self.fault is None and size - position >= PREFIX_SIZE:
-            (length,) = _read_length(chunk, position)
-            stop = position + PREFIX_SIZE + length
-            if stop - position > self._limit:
-                self._refuse(stop - position, bytes(chunk[position : position + PREFIX_SIZE]))
-            elif stop > size:
-                break
-            else:
-                self._emit(chunk[position:stop], frames)
-                position = stop
-        if self.fault is None and position < size:
-            self._held += chunk[position:]
-        return frames
-
-    def _complete_held(self, chunk: memoryview, frames: list[memoryview]) -> int:
-        """Ends the frame that an earlier chunk began, if `chunk` holds the rest of it."""
-        position = 0
-        if len(self._held) < PREFIX_SIZE:
-            position = min(PREFIX_SIZE - len(self._held), len(chunk))
-            self._held += chunk[:position]
-            if len(self._held) < PREFIX_SIZE:
-                return position
-        size = PREFIX_SIZE + _read_length(self._held)[0]
-        if size > self._limit:
-            self._refuse(size, bytes(self._held))
-        else:
-            stop = min(position + size - len(self._held), len(chunk))
-            self._held += chunk[position:stop]
-            position = stop
-            if len(self._held) == size:
-                frame, self._held = self._held, bytearray()
-                self._emit(memoryview(frame).toreadonly(), frames)
-        return position
-
-    def _emit(self, frame: memoryview, frames: list[memoryview]) -> None:
-        frames.append(frame)
-        self.starts.append(self._offset)
-        self._offset += len(frame)
-        self._index += 1
-
-    def _frame_size(self, prefix: bytearray | memoryview) -> int:
-        size = PREFIX_SIZE + int.from_bytes(prefix, "big")
-        if size > self._limit:
-            hint = text_hint(bytes(prefix)) if self._offset == 0 else ""
-            self.fault = FrameTooLarge(
-                size, self._limit, hint, event_index=self._index, offset=self._offset
-            )
-        return size
 
     def finish(self) -> list[memoryview]:
         self.starts = []
@@ -281,7 +208,7 @@ class SseSplitter:
     def _emit(self, block: memoryview, frames: list[memoryview]) -> None:
         if len(block) > self._limit:
             # An LF that completes a CRLF may come after the event is given, so it never counts.
-            self._check_size(len(block) - (block[-2:] == b"\r\n"))
+            self._check_size(len(block) - block.tobytes().endswith(b"\r\n"))
         if self.fault is None:
             if bytes(block[:5]) == b"data:" or _HAS_DATA.search(block):
                 frames.append(block)

@@ -10,6 +10,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import fractions
 import ipaddress
 import math
 import os
@@ -24,9 +25,12 @@ import msgspec
 from ._json import DEFAULT_MAX_DEPTH, escape
 from .errors import EncodeError
 
-__all__ = ["Policy", "plain", "wire_names"]
+__all__ = ["Policy", "Warn", "check_finite", "plain", "wire_names"]
 
 Warn = Callable[[str, str, str], None]
+
+# datetime.isoformat() writes an offset's seconds, which ISO 8601 does not know.
+_OFFSET_SECONDS = re.compile(r"(?<=[+-]\d\d:\d\d):[\d:.]+$")
 
 
 class Policy(NamedTuple):
@@ -35,23 +39,26 @@ class Policy(NamedTuple):
     max_depth: int = DEFAULT_MAX_DEPTH
     lossy_int: Literal["raise", "round", "string"] = "raise"
     non_finite: Literal["null", "raise"] = "null"
-    surrogates: Literal["replace", "raise"] = "replace"
-    holds_int: Callable[[int], bool] | None = None
+    surrogates: Literal["replace", "raise", "keep"] = "replace"
 
 
 class _Walk(NamedTuple):
     policy: Policy
     warn: Warn
+    holds_int: Callable[[int], bool] | None
 
 
-def plain(value: Any, policy: Policy, warn: Warn) -> Any:
+def plain(
+    value: Any, policy: Policy, warn: Warn, holds_int: Callable[[int], bool] | None = None
+) -> Any:
     """`value` as dicts with string keys, lists, strings, numbers, booleans and None.
 
-    Structs become their JSON shape. The result shares nothing mutable with `value`. Raises
-    EncodeError with the JSON Pointer of what cannot be carried.
+    Structs become their JSON shape. `holds_int` says whether the wire can hold an integer. The
+    result shares nothing mutable with `value`. Raises EncodeError with the JSON Pointer of what
+    cannot be carried.
     """
     try:
-        return _plain(value, "", 1, _Walk(policy, warn))
+        return _plain(value, "", 1, _Walk(policy, warn, holds_int))
     except RecursionError:
         raise EncodeError("the value is nested too deep") from None
 
@@ -63,7 +70,7 @@ def _plain(value: Any, path: str, level: int, walk: _Walk) -> Any:
     if value is None or kind is bool:
         return value
     if kind is int:
-        holds = walk.policy.holds_int
+        holds = walk.holds_int
         return value if holds is None or holds(value) else _lossy_int(value, path, walk)
     if kind is float:
         return value if math.isfinite(value) else _non_finite(value, path, walk)
@@ -130,13 +137,18 @@ def _text(value: str, path: str, walk: _Walk) -> str:
         pass
     else:
         return value
+    if walk.policy.surrogates == "keep":
+        return value
     if walk.policy.surrogates == "raise":
         raise EncodeError("the text holds half a surrogate pair", path)
     # Halves that stand beside one another are one character.
     joined = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if "\ufffd" in joined:
+    if joined.count("\ufffd") > value.count("\ufffd"):
         walk.warn("surrogate", path, "wrote half a surrogate pair as U+FFFD")
     return joined
+
+
+_AS = {"round": "double", "string": "string"}
 
 
 def _lossy_int(value: int, path: str, walk: _Walk) -> float | str:
@@ -147,19 +159,39 @@ def _lossy_int(value: int, path: str, walk: _Walk) -> float | str:
             "exactly; see lossy_int",
             path,
         )
-    walk.warn("lossy-int", path, f"wrote an integer that this wire cannot hold as a {action}")
-    if action == "string":
-        return str(value)
+    walk.warn("lossy-int", path, f"wrote an integer that this wire cannot hold as a {_AS[action]}")
     try:
-        return float(value)
-    except OverflowError:
-        raise EncodeError("no double comes near this integer", path) from None
+        return str(value) if action == "string" else float(value)
+    except (OverflowError, ValueError):
+        raise EncodeError(
+            f"the integer is too large to be written as a {_AS[action]}", path
+        ) from None
 
 
 def _non_finite(value: float, path: str, walk: _Walk) -> None:
     if walk.policy.non_finite == "raise":
         raise EncodeError(f"JSON has no number {value}", path)
     walk.warn("non-finite", path, f"wrote {value} as null: JSON has no such number")
+
+
+def check_finite(value: Any, policy: Policy, warn: Warn) -> None:
+    """Tells of every NaN and infinity in a value that another writer turns into JSON, as nulls.
+
+    Raises EncodeError where `policy` refuses them.
+    """
+    _check_finite(value, "", _Walk(policy, warn, None))
+
+
+def _check_finite(value: Any, path: str, walk: _Walk) -> None:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            _non_finite(value, path, walk)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_finite(item, f"{path}/{escape(str(key))}", walk)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for index, item in enumerate(value):
+            _check_finite(item, f"{path}/{index}", walk)
 
 
 def _key(key: Any, path: str) -> str:
@@ -190,15 +222,19 @@ def _native(value: Any, path: str) -> Any:
                 raise EncodeError(
                     "the bytes are not UTF-8, so JSON has no form for them", path
                 ) from None
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if hasattr(type(value), "__pydantic_serializer__") and hasattr(value, "model_dump"):
+    if isinstance(value, type):
+        raise EncodeError(f"JSON has no form for the class {value.__name__}", path)
+    serializer = getattr(value, "__pydantic_serializer__", None)
+    if serializer is not None:
         try:
-            return value.model_dump(mode="json", by_alias=True)
-        except ValueError as error:  # pydantic's serialization error is one
+            return serializer.to_python(value, mode="json", by_alias=True)
+        except Exception as error:  # serialisers of the application may raise anything
             raise EncodeError(
                 f"{type(value).__name__} cannot be written as JSON: {error}", path
-            ) from None
+            ) from error
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: getattr(value, name) for name in names if hasattr(value, name)}
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Iterator):
@@ -209,7 +245,7 @@ def _native(value: Any, path: str) -> Any:
 
 
 def _instant(value: datetime.datetime | datetime.time) -> str:
-    text = value.isoformat()
+    text = _OFFSET_SECONDS.sub("", value.isoformat())
     return text[:-6] + "Z" if text.endswith("+00:00") else text
 
 
@@ -257,7 +293,9 @@ _CONVERSIONS: dict[type, Callable[[Any], Any]] = {
     datetime.timedelta: _duration,
     decimal.Decimal: _text_of,
     uuid.UUID: _text_of,
-    re.Pattern: lambda value: value.pattern,
+    fractions.Fraction: _text_of,
+    complex: lambda value: str(value).strip("()"),
+    re.Pattern: lambda value: str(value.pattern),
     ipaddress.IPv4Address: _text_of,
     ipaddress.IPv6Address: _text_of,
     ipaddress.IPv4Network: _text_of,

@@ -13,6 +13,11 @@ logger = logging.getLogger("agui_wire")
 
 # A peer can invent property names without end; past this many the log only counts.
 MAX_DISTINCT_WARNINGS = 256
+# And it can make a name as long as a frame: this many characters of it are kept.
+MAX_TEXT = 256
+
+# Told once per event type, which their message names.
+_PER_MESSAGE = ("unknown-event", "retired")
 
 _INDEX = re.compile(r"/[0-9]+(?=/|$)")
 
@@ -40,18 +45,20 @@ class WarningLog:
     """The warnings of one stream, or of one call.
 
     Each is logged (logger `agui_wire`) and given to `on_warning` when its kind and path are
-    first seen, list indexes apart; `close` tells the total of those that came again.
+    first seen, list indexes apart (for event types: the type); `close` tells the total of those
+    that came again.
     """
 
     def __init__(self, on_warning: OnWarning | None = None) -> None:
         self.event_index: int | None = None
         self._on_warning = on_warning
-        self._seen: dict[tuple[str, str], tuple[StreamWarning, int]] = {}
+        self._seen: dict[tuple[str, str, str], tuple[StreamWarning, int]] = {}
         self._suppressed = 0
 
     def warn(self, kind: str, path: str, message: str) -> None:
         """Tell of one thing that was tolerated, or count it where it was told before."""
-        key = (kind, _INDEX.sub("/*", path))
+        path, message = _clip(path), _clip(message)
+        key = (kind, _INDEX.sub("/*", path), message if kind in _PER_MESSAGE else "")
         if key in self._seen:
             first, count = self._seen[key]
             self._seen[key] = (first, count + 1)
@@ -77,8 +84,13 @@ class WarningLog:
 
     def _tell(self, warning: StreamWarning) -> None:
         place = "" if warning.event_index is None else f"event {warning.event_index}: "
-        where = f" (at {warning.path})" if warning.path else ""
+        path = warning.path if warning.path.isprintable() else repr(warning.path)
+        where = f" (at {path})" if path else ""
         times = f" ({warning.count} times)" if warning.count > 1 else ""
         logger.warning("%s%s%s%s", place, warning.message, where, times)
         if self._on_warning is not None:
             self._on_warning(warning)
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."

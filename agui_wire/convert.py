@@ -6,15 +6,16 @@ from typing import Any
 
 import msgspec
 
-from ._json import malformed
 from ._plain import Policy, plain
 from .errors import EncodeError, MalformedEvent
 from .events import Event
 from .messages import Message
-from .pipeline.enforce import is_settled
+from .pipeline.enforce import clean, convert, is_settled
 from .run_input import RunAgentInput
 
 __all__ = ["from_dict", "to_dict"]
+
+_ANY_EVENT: Any = Event
 
 
 def to_dict(value: Event | Message | RunAgentInput) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def to_dict(value: Event | Message | RunAgentInput) -> dict[str, Any]:
     """
     if not isinstance(value, msgspec.Struct):
         raise EncodeError(f"{type(value).__name__} is no event, message or run input")
-    result: dict[str, Any] = plain(value, Policy(), lambda kind, path, message: None)
+    result: dict[str, Any] = plain(value, Policy(surrogates="keep"), _ignore)
     return result
 
 
@@ -35,10 +36,15 @@ def from_dict(obj: dict[str, Any]) -> Event:
     Raises MalformedEvent with the path of what is wrong. The event may share open JSON with
     `obj`.
     """
-    try:
-        event: Event = msgspec.convert(obj, Event)
-    except msgspec.ValidationError as error:
-        raise malformed(error) from None
+    event: Event = convert(obj, _ANY_EVENT)
     if not is_settled(event):
-        raise MalformedEvent("the patch holds an operation that RFC 6902 does not allow")
+        clean(obj, _refuse)
     return event
+
+
+def _ignore(kind: str, path: str, message: str) -> None:
+    pass
+
+
+def _refuse(kind: str, path: str, message: str) -> None:
+    raise MalformedEvent(message, path)

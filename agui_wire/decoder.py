@@ -128,10 +128,16 @@ class FrameLoop:
 
     def close(self) -> list[Event]:
         """What the end of the stream completes. Raises TruncatedStream inside a frame."""
-        events: list[Event] = []
         try:
             if self._error is not None:
                 raise self._error
+            return self._read_last()
+        finally:
+            self._warnings.close()
+
+    def _read_last(self) -> list[Event]:
+        events: list[Event] = []
+        try:
             self._read_frames(self._reader.close(), events)
         except MalformedFrame as error:
             # Only SSE has a last frame here, and it lacked its end.
@@ -144,8 +150,6 @@ class FrameLoop:
         except StreamError as error:
             self._error = error
             raise
-        finally:
-            self._warnings.close()
         return events
 
     def _read_frames(self, frames: list[memoryview], events: list[Event]) -> None:
@@ -231,7 +235,7 @@ class EventReader:
                     self._retired.begin_run(decoded.run_id)
                 if is_settled(decoded):
                     return [decoded]
-                decoded = None
+                decoded = _patch_object(decoded)
         else:
             decoded = None
         if decoded is None:
@@ -242,6 +246,14 @@ class EventReader:
         objects = [obj] if self._rewrite is None else self._rewrite(obj)
         enforced = [enforce(item, self._warn) for item in objects]
         return [event for event in enforced if event is not None]
+
+
+def _patch_object(event: Event) -> dict[str, Any]:
+    """The JSON object of a strictly decoded patch event: nothing in it is a Struct."""
+    members = zip(event.__struct_fields__, event.__struct_encode_fields__)
+    values = {key: getattr(event, name) for name, key in members}
+    present = {key: value for key, value in values.items() if value is not None}
+    return {"type": event.type.value, **present}
 
 
 def decode(body: Buffer, media_type: str, *, max_depth: int = DEFAULT_MAX_DEPTH) -> list[Event]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
+from .errors import TruncatedStream
 from .events import Event
 from .http.client import AgentClient
 from .http.server import Agent, agent_handler
@@ -20,7 +21,7 @@ from .messages import Message, UserMessage
 from .recording import read_recording
 from .run_input import RunAgentInput
 
-__all__ = ["Passage", "play", "replay_agent", "serve", "shipped_recording"]
+__all__ = ["Passage", "are_equal", "play", "replay_agent", "serve", "shipped_recording"]
 
 
 class Passage(NamedTuple):
@@ -36,17 +37,19 @@ class Passage(NamedTuple):
 
 def shipped_recording() -> Path:
     """The recording that comes with the package."""
-    with as_file(files(__package__) / "recordings" / "pydantic_ai.jsonl") as path:
+    with as_file(files("agui_wire") / "recordings" / "pydantic_ai.jsonl") as path:
         return path
 
 
 def replay_agent(path: Path) -> Agent:
     """An agent that answers every run with the events of a recording.
 
-    Raises OSError, and StreamError where the recording is broken.
+    Raises OSError, and StreamError where the recording is broken or holds no event.
     """
     with path.open("rb") as stream:
         events = [event for recorded in read_recording(stream) for event in recorded.events]
+    if not events:
+        raise TruncatedStream(f"{path} holds no event")
 
     async def agent(run_input: RunAgentInput) -> AsyncIterator[Event]:
         for event in events:
@@ -65,14 +68,25 @@ async def serve(agent: Agent, host: str, port: int) -> None:
         site = web.TCPSite(runner, host, port)
         await site.start()
         address = runner.addresses[0]
-        print(f"http://{address[0]}:{address[1]}/", flush=True)
+        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+        print(f"http://{shown}:{address[1]}/", flush=True)
         await asyncio.Event().wait()
     finally:
         await runner.cleanup()
 
 
+def are_equal(passages: list[Passage]) -> bool:
+    """Whether the same events, messages and state arrived over every wire."""
+    results = [(each.events, each.messages, each.state) for each in passages]
+    return all(result == results[0] for result in results)
+
+
 async def play(recording: Path) -> list[Passage]:
-    """The recording, served by a process of its own, as it arrives over each wire."""
+    """The recording, served by a process of its own, as it arrives over each wire: SSE first.
+
+    Raises OSError where the server does not start (it says why on standard error), and what
+    AgentClient raises.
+    """
     server = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "agui_wire", "serve", str(recording)),
         stdout=asyncio.subprocess.PIPE,
@@ -81,7 +95,7 @@ async def play(recording: Path) -> list[Passage]:
         assert server.stdout is not None
         url = (await server.stdout.readline()).decode().strip()
         if not url:
-            raise RuntimeError("the server did not start")
+            raise OSError("the server did not start")
         await _run(url, SSE_MEDIA_TYPE)  # warms both sides up
         wires = (SSE_MEDIA_TYPE, AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE)
         return [await _run(url, wire) for wire in wires]

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import astuple
 
-from ._json import (
-    DEFAULT_MAX_DEPTH,
-    DEFAULT_MAX_FRAME_SIZE,
-    deeper_than,
-    split_error,
-)
-from ._plain import Policy, plain
-from ._sdk import SdkModel, sdk_model, sdk_object, sdk_text
+from ._json import DEFAULT_MAX_DEPTH, DEFAULT_MAX_FRAME_SIZE, deeper_than, escape
+from ._plain import Policy, Warn, plain
+from ._sdk import sdk_model, sdk_object, sdk_text
 from ._spelling import camelise
 from ._warnings import OnWarning, WarningLog
 from .codecs import WIRES
-from .codecs._nested import is_flat
+from .codecs.protobuf.shapes import OPERATION_MEMBERS
 from .errors import EncodeError, MalformedEvent
 from .events import BaseEvent
 from .media_types import AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE, SSE_MEDIA_TYPE, negotiate, wire_of
-from .pipeline.enforce import EVENT_CLASSES, clean
+from .pipeline.enforce import EVENT_CLASSES, clean, convert
 from .pipeline.retired import RETIRED_TYPES, RetiredShapes
 
 __all__ = ["EventEncoder", "encode"]
@@ -31,7 +28,14 @@ __all__ = ["EventEncoder", "encode"]
 # Google's own runtimes read no deeper (protocol page "wire").
 _PORTABLE_DEPTH = 32
 
-_OPERATION_MEMBERS = {"op", "path", "from", "value"}
+# The digits that Python turns into text: 4300, in bits.
+_MAX_TEXT_BITS = 14284
+
+_PART = re.compile(r"/messages/[0-9]+/content/[0-9]+$")
+_STRUCTS = frozenset(EVENT_CLASSES.values())
+# As most of a stream holds; msgspec writes other values in its own way.
+_ATOMS = frozenset((str, int, bool, type(None)))
+
 _PATCHES = {"STATE_DELTA": "delta", "ACTIVITY_DELTA": "patch"}
 
 _CHOICES = {
@@ -39,6 +43,10 @@ _CHOICES = {
     "non_finite": ("null", "raise"),
     "surrogates": ("replace", "raise"),
 }
+
+
+def _fits_text(value: int) -> bool:
+    return value.bit_length() <= _MAX_TEXT_BITS
 
 
 def _fits_double(value: int) -> bool:
@@ -52,8 +60,8 @@ def _fits_msgpack(value: int) -> bool:
     return -(2**63) <= value < 2**64
 
 
-_HOLDS_INT: dict[str, Callable[[int], bool] | None] = {
-    SSE_MEDIA_TYPE: None,
+_HOLDS_INT: dict[str, Callable[[int], bool]] = {
+    SSE_MEDIA_TYPE: _fits_text,
     AGUI_MEDIA_TYPE: _fits_double,
     MSGPACK_MEDIA_TYPE: _fits_msgpack,
 }
@@ -112,36 +120,36 @@ class EventEncoder:
 
         Raises EncodeError with the JSON Pointer of what the wire cannot carry.
         """
-        framed = self._encode(event, self._content_type)
-        return framed.decode() if self._content_type == SSE_MEDIA_TYPE else framed
+        if self._content_type == SSE_MEDIA_TYPE:
+            return self._encode_sse(event)
+        return self._encode(event, self._content_type)
 
     def encode_binary(self, event: Any) -> bytes:
         """One event as bytes, whatever was negotiated. Raises EncodeError as `encode` does."""
-        return self._encode(event, self._content_type)
+        framed: str | bytes = self.encode(event)
+        return framed.encode() if isinstance(framed, str) else framed
 
     def encode_many(self, events: Iterable[Any]) -> bytes:
         """Events as the bytes of one write. Raises EncodeError for the first that fails."""
-        media_type = self._content_type
-        return b"".join([self._encode(event, media_type) for event in events])
+        return b"".join([self.encode_binary(event) for event in events])
 
     def _encode_sse(self, event: Any) -> str:
-        """One event as SSE text, whatever was negotiated (the SDK's subclasses call this)."""
+        """One event as SSE text, whatever was negotiated: `ag_ui` callers override it."""
         return self._encode(event, SSE_MEDIA_TYPE).decode()
 
     def _encode(self, event: Any, media_type: str) -> bytes:
         wire = WIRES[media_type]
         payload = _encode_flat(event, wire)
         if payload is None:
-            log = WarningLog(self._on_warning)
-            policy = self._policy._replace(holds_int=_HOLDS_INT[media_type])
-            payload = _encode_slowly(event, wire, media_type, policy, log)
+            warn = WarningLog(self._on_warning).warn
+            payload = _encode_slowly(event, media_type, self._policy, warn)
         framed: bytes = wire.frame(payload)
         if len(framed) > self._max_frame_size:
             WarningLog(self._on_warning).warn(
                 "frame-size",
                 "",
                 f"wrote a frame of {len(framed)} bytes; peers refuse more than "
-                f"{self._max_frame_size} by default",
+                f"{self._max_frame_size}",
             )
         return framed
 
@@ -155,11 +163,11 @@ def encode(event: Any, media_type: str, **options: Any) -> bytes:
 
 
 def _encode_flat(event: Any, wire: ModuleType) -> bytes | None:
-    """The payload of a Struct that holds no open JSON, or None where there is more to look at.
+    """The payload of a Struct that holds only atoms, or None where there is more to look at.
 
     What was written is read back strictly: a Struct does not check what it is given.
     """
-    if not isinstance(event, BaseEvent) or not is_flat(event):
+    if type(event) not in _STRUCTS or not _ATOMS.issuperset(map(type, astuple(event))):
         return None
     try:
         payload: bytes = wire.encode_flat(event)
@@ -168,34 +176,36 @@ def _encode_flat(event: Any, wire: ModuleType) -> bytes | None:
     return payload
 
 
-def _encode_slowly(
-    event: Any, wire: ModuleType, media_type: str, policy: Policy, log: WarningLog
-) -> bytes:
+def _encode_slowly(event: Any, media_type: str, policy: Policy, warn: Warn) -> bytes:
     cls: type = type(event)
-    model = None if isinstance(event, (dict, msgspec.Struct)) else sdk_model(cls)
-    payload: bytes | None
-    if model is not None and media_type == SSE_MEDIA_TYPE:
-        payload = sdk_text(event, model, policy.max_depth)
-        if payload is not None:
-            return payload
-    obj = _plain_object(event, model, policy, log)
+    model = sdk_model(cls)
+    if model is not None and model.is_event:
+        if media_type == SSE_MEDIA_TYPE:
+            text = sdk_text(event, model, policy, warn)
+            if text is not None:
+                return text
+        event = sdk_object(event, model, policy.max_depth)
+    elif not isinstance(event, (dict, BaseEvent)):
+        raise EncodeError(f"{cls.__name__} is no event")
+    obj = _spelled(plain(event, policy, warn, _HOLDS_INT[media_type]))
     upgraded = RetiredShapes().translate(obj, _ignore)
-    if media_type != SSE_MEDIA_TYPE and obj["type"] in RETIRED_TYPES:
-        raise EncodeError(
-            f"{obj['type']} has no form on a binary wire since protocol 1.0: send "
-            f"{RETIRED_TYPES[obj['type']][0]}, or write through a response of agui_wire.http",
-            "/type",
-        )
-    valid, extras = _validate(upgraded, log)
+    payload: bytes
     if media_type == SSE_MEDIA_TYPE:
         # Retired shapes leave as they came: SSE peers may be as old as the application.
-        payload = wire.encode_object(obj)
-    elif media_type == MSGPACK_MEDIA_TYPE:
-        payload = wire.encode_object(upgraded)
-    else:
-        _warn_of_losses(valid, extras, log)
-        payload = wire.encode_object(valid)
-    assert payload is not None
+        _validate(upgraded, _ignore)
+        payload = WIRES[media_type].encode_object(obj)
+        return payload
+    if obj["type"] in RETIRED_TYPES:
+        raise EncodeError(
+            f"{obj['type']} has no form on a binary wire since protocol 1.0: send "
+            f"{upgraded['type']}, or write through a response of agui_wire.http",
+            "/type",
+        )
+    valid, extras = _validate(upgraded, warn)
+    if media_type == AGUI_MEDIA_TYPE:
+        _warn_of_losses(valid, extras, warn)
+        upgraded = valid
+    payload = WIRES[media_type].encode_object(upgraded)
     return payload
 
 
@@ -203,64 +213,54 @@ def _ignore(kind: str, path: str, message: str) -> None:
     pass
 
 
-def _plain_object(
-    event: Any, model: SdkModel | None, policy: Policy, log: WarningLog
-) -> dict[str, Any]:
-    """The event as a plain JSON object in camelCase; nothing is judged but its being an event."""
-    is_struct = isinstance(event, BaseEvent)
-    if model is not None:
-        event = sdk_object(event, model, policy.max_depth)
-    elif not is_struct and not isinstance(event, dict):
-        raise EncodeError(f"{type(event).__name__} is no event")
-    obj: dict[str, Any] = plain(event, policy, log.warn)
+def _spelled(obj: dict[str, Any]) -> dict[str, Any]:
+    """A plain object in the protocol's spelling; nothing is judged but its being an event."""
     kind = obj.get("type")
     if type(kind) is not str:
         raise EncodeError("an event has a string type", "/type")
-    cls = EVENT_CLASSES.get(kind)
-    if cls is None:
-        if kind in RETIRED_TYPES:
-            return obj
+    if kind in RETIRED_TYPES:
+        successor = EVENT_CLASSES[RETIRED_TYPES[kind][0]]
+        return camelise(successor, {k: v for k, v in obj.items() if v is not None})
+    if kind not in EVENT_CLASSES:
         raise EncodeError(f"{kind!r} is no event type of protocol 1.0", "/type")
-    return obj if is_struct else camelise(cls, obj)
+    return camelise(EVENT_CLASSES[kind], obj)
 
 
-def _validate(obj: dict[str, Any], log: WarningLog) -> tuple[dict[str, Any], list[str]]:
+def _validate(obj: dict[str, Any], warn: Warn) -> tuple[dict[str, Any], list[str]]:
     """The described part of a valid event, and the paths of what is not described."""
     extras: list[str] = []
 
     def judge(kind: str, path: str, message: str) -> None:
         if kind == "unknown-property":
             extras.append(path)
-        elif kind == "unknown-member" and "'binary'" in message:
-            log.warn(kind, path, f"{message}: it has only an id")
+        elif _PART.search(path) and "'binary'" in message:
+            warn(kind, path, f"{message}: it has only an id")
         elif kind != "null":
-            raise EncodeError(message, path)
+            # What enforcement would do about it is no matter here.
+            raise EncodeError(message.partition(": ")[2] or message, path)
 
     try:
         valid = clean(obj, judge)
         assert valid is not None
-        msgspec.convert(valid, EVENT_CLASSES[valid["type"]])
+        convert(valid, EVENT_CLASSES[valid["type"]])
     except MalformedEvent as error:
         raise EncodeError(error.reason, error.path) from None
-    except msgspec.ValidationError as error:
-        raise EncodeError(*split_error(error)) from None
     return valid, extras
 
 
-def _warn_of_losses(valid: dict[str, Any], extras: list[str], log: WarningLog) -> None:
-    for path in extras:
-        log.warn("lost-property", path, "protobuf has no place for this property")
+def _warn_of_losses(valid: dict[str, Any], extras: list[str], warn: Warn) -> None:
     patch = _PATCHES.get(valid["type"])
     operations: list[dict[str, Any]] = [] if patch is None else valid[patch]
     for index, operation in enumerate(operations):
-        for member in operation.keys() - _OPERATION_MEMBERS:
-            log.warn(
-                "lost-property",
-                f"/{patch}/{index}/{member}",
-                "protobuf has no place for this member of a patch operation",
-            )
+        extras += [
+            f"/{patch}/{index}/{escape(member)}"
+            for member in operation
+            if member not in OPERATION_MEMBERS
+        ]
+    for path in extras:
+        warn("lost-property", path, "protobuf has no place for this property")
     if deeper_than(valid, _PORTABLE_DEPTH):
-        log.warn(
+        warn(
             "depth",
             "",
             f"JSON nests deeper than {_PORTABLE_DEPTH} levels, which some runtimes refuse",

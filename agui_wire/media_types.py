@@ -21,9 +21,10 @@ SSE_MEDIA_TYPE = "text/event-stream"
 PROTOCOL_VERSION = "1.0"
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
+# One that is never closed runs to the end, so that every header is read in linear time.
+_QUOTED = r'"(?:[^"\\]|\\[\s\S]?)*(?:"|\Z)'
 # RFC 9110 section 5.6.1: list members, where commas inside quoted strings do not count.
-_MEMBER = re.compile(rf"(?:[^,\"]|{_QUOTED}|\")+")
+_MEMBER = re.compile(rf"(?:[^,\"]|{_QUOTED})+")
 _RANGE = re.compile(rf"({_TOKEN})/({_TOKEN})")
 _PARAMETER = re.compile(rf"[ \t]*;[ \t]*(?:({_TOKEN})=({_TOKEN}|{_QUOTED}))?")
 _QVALUE = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
@@ -42,7 +43,9 @@ def negotiate(accept: str | None, *, wildcards: bool = False) -> str:
 
 @lru_cache(maxsize=512)
 def _negotiate(accept: str, wildcards: bool) -> str:
-    qualities = dict(_members(accept))
+    qualities: dict[str, float] = {}
+    for name, quality in _members(accept):
+        qualities[name] = max(quality, qualities.get(name, 0.0))
     if _accepts(qualities, AGUI_MEDIA_TYPE, wildcards):
         return AGUI_MEDIA_TYPE
     if qualities.get(MSGPACK_MEDIA_TYPE, 0.0) > 0:

@@ -1,4 +1,4 @@
-"""Which fields of an event can hold more than a string or a number."""
+"""What an event's Struct cannot say of the bytes it was read from."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 from msgspec import inspect
+
+from ..events import Event, MessagesSnapshotEvent, ReasoningMessageStartEvent, RunStartedEvent
+from ..messages import AssistantMessage
 
 _SCALARS = (
     inspect.StrType,
@@ -31,3 +34,20 @@ def is_flat(event: msgspec.Struct) -> bool:
         if value is not None and type(value) is not str:
             return False
     return True
+
+
+def may_lack_fixed_value(event: Event) -> bool:
+    """Whether the strict decode may have filled in a required value that the bytes lacked.
+
+    msgspec does so where only one value is possible: the role of REASONING_MESSAGE_START, the
+    type of a tool call.
+    """
+    if isinstance(event, ReasoningMessageStartEvent):
+        return True
+    if isinstance(event, MessagesSnapshotEvent):
+        messages = event.messages
+    elif isinstance(event, RunStartedEvent) and event.input is not None:
+        messages = event.input.messages
+    else:
+        return False
+    return any(isinstance(message, AssistantMessage) and message.tool_calls for message in messages)

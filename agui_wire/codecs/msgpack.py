@@ -10,7 +10,7 @@ import msgspec
 from .._json import DEFAULT_MAX_DEPTH, too_deep
 from ..errors import MalformedFrame
 from ..events import BaseEvent, Event
-from ._nested import is_flat
+from ._nested import is_flat, may_lack_fixed_value
 from ._scrub import ignore, scrub
 
 __all__ = ["decode_event", "decode_object", "encode_flat", "encode_object", "frame"]
@@ -44,7 +44,8 @@ def decode_event(
     max_depth: int = DEFAULT_MAX_DEPTH,
     warn: Callable[[str, str, str], None] = ignore,
 ) -> Event | dict[str, Any]:
-    """The event in a MessagePack map, or its plain object where the strict decode refuses it.
+    """The event in a MessagePack map, or its plain object where the strict decode cannot vouch
+    for it.
 
     Raises MalformedEvent, and DepthExceeded past `max_depth` JSON levels.
     """
@@ -52,12 +53,15 @@ def decode_event(
         event: Event = _decoder.decode(payload)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return decode_object(payload, max_depth=max_depth, warn=warn)
-    if is_flat(event):
+    lacking = may_lack_fixed_value(event)
+    if is_flat(event) and not lacking:
         return event
     obj = decode_object(payload, max_depth=max_depth, warn=warn)
+    if lacking:
+        return obj
     try:
         event = msgspec.convert(obj, Event)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, RecursionError):
         return obj
     return event
 
@@ -75,11 +79,11 @@ def decode_object(
     """
     try:
         obj = _generic.decode(payload)
+        if type(obj) is dict:
+            scrubbed: dict[str, Any] = scrub(obj, max_depth, warn)
+            return scrubbed
     except RecursionError:
         raise too_deep(max_depth) from None
     except (msgspec.MsgspecError, ValueError, OverflowError, TypeError) as error:
         raise MalformedFrame(f"no MessagePack: {error}") from None
-    if type(obj) is not dict:
-        raise MalformedFrame(f"an event is a map, not {type(obj).__name__}")
-    scrubbed: dict[str, Any] = scrub(obj, max_depth, warn)
-    return scrubbed
+    raise MalformedFrame(f"an event is a map, not {type(obj).__name__}")

@@ -11,7 +11,7 @@ import msgspec
 from .._json import DEFAULT_MAX_DEPTH, deeper_than, too_deep
 from ..errors import DepthExceeded, MalformedFrame
 from ..events import BaseEvent, Event
-from ._nested import is_flat
+from ._nested import is_flat, may_lack_fixed_value
 from ._scrub import ignore, scrub
 
 __all__ = ["decode_event", "decode_object", "encode_flat", "encode_object", "frame"]
@@ -45,13 +45,15 @@ def decode_event(
     max_depth: int = DEFAULT_MAX_DEPTH,
     warn: Callable[[str, str, str], None] = ignore,
 ) -> Event | dict[str, Any]:
-    """The event in a JSON text, or its plain object where the strict decode refuses it.
+    """The event in a JSON text, or its plain object where the strict decode cannot vouch for it.
 
     Raises MalformedFrame, and DepthExceeded past `max_depth` JSON levels.
     """
     try:
         event: Event = _decoder.decode(payload)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return decode_object(payload, max_depth=max_depth, warn=warn)
+    if may_lack_fixed_value(event):
         return decode_object(payload, max_depth=max_depth, warn=warn)
     # A level costs two bytes, so a short text cannot nest too deep.
     if len(payload) > 2 * max_depth and not is_flat(event) and deeper_than(event, max_depth):

@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, Optional, get_args
+from typing import Any, NamedTuple, Optional, Union, get_args
 
 import msgspec
 from msgspec import inspect
 
 from .._json import escape, malformed
-from ..errors import MalformedEvent
+from ..errors import DepthExceeded, MalformedEvent
 from ..events import ActivityDeltaEvent, Event, RunStartedEvent, StateDeltaEvent
 from ..run_input import ResumeEntry, RunAgentInput
 
-__all__ = ["Warn", "clean", "enforce", "fill_lists", "is_settled", "prune"]
+__all__ = ["Warn", "clean", "convert", "enforce", "fill_lists", "is_settled", "prune"]
 
 Warn = Callable[[str, str, str], None]
 """Takes kind, path and message, as WarningLog.warn does."""
@@ -63,13 +63,40 @@ def enforce(obj: dict[str, Any], warn: Warn) -> Event | None:
     cleaned = clean(obj, warn)
     if cleaned is None:
         return None
-    try:
-        event: Event = msgspec.convert(cleaned, EVENT_CLASSES[cleaned["type"]])
-    except msgspec.ValidationError as error:
-        raise malformed(error) from None
+    event: Event = convert(cleaned, EVENT_CLASSES[cleaned["type"]])
     if type(event) is RunStartedEvent and event.input is not None:
         fill_lists(event.input)
     return event
+
+
+def convert(obj: Any, kind: Any, path: str = "") -> Any:
+    """The value of type `kind` that a cleaned JSON value at `path` holds, strictly.
+
+    Raises MalformedEvent with the path of what is wrong.
+    """
+    try:
+        try:
+            return msgspec.convert(obj, kind)
+        except UnicodeEncodeError:
+            # Half a surrogate pair where no text may stand: msgspec stumbles over it before it
+            # can refuse it.
+            return msgspec.convert(_without_surrogates(obj), kind)
+    except msgspec.ValidationError as error:
+        refusal = malformed(error)
+        refusal.path = path + refusal.path
+        raise refusal from None
+    except RecursionError:
+        raise DepthExceeded("JSON is nested too deep to be read") from None
+
+
+def _without_surrogates(value: Any) -> Any:
+    if type(value) is str:
+        return value.encode("utf-8", "replace").decode()
+    if type(value) is list:
+        return [_without_surrogates(item) for item in value]
+    if type(value) is dict:
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
 
 
 def clean(obj: dict[str, Any], warn: Warn) -> dict[str, Any] | None:
@@ -83,7 +110,7 @@ def clean(obj: dict[str, Any], warn: Warn) -> dict[str, Any] | None:
         raise MalformedEvent(f"the event's type {found}", "/type")
     cls = EVENT_CLASSES.get(kind)
     if cls is None:
-        warn("unknown-event", f"/{escape(kind)}", f"dropped an event of unknown type {kind!r}")
+        warn("unknown-event", "/type", f"dropped an event of unknown type {kind!r}")
         return None
     try:
         return prune(cls, obj, "", warn)
@@ -97,6 +124,9 @@ def prune(cls: type[msgspec.Struct], obj: dict[str, Any], path: str, warn: Warn)
     fields = _fields(cls)
     tag_field = cls.__struct_config__.tag_field
     kept: dict[str, Any] = {}
+    for key in _fixed(cls):
+        if key not in obj:
+            raise MalformedEvent(f"Object missing required field `{key}`", f"{path}/{key}")
     for key, value in obj.items():
         field = fields.get(key)
         where = f"{path}/{escape(key) if type(key) is str else key}"
@@ -193,6 +223,15 @@ def _fields(cls: type[msgspec.Struct]) -> dict[str, _Field]:
     }
 
 
+@cache
+def _fixed(cls: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Required members with one possible value, which the Structs fill in if they are missing."""
+    info = inspect.type_info(cls)
+    assert isinstance(info, inspect.StructType)
+    filled = [f.encode_name for f in info.fields if f.default_factory is not msgspec.NODEFAULT]
+    return (info.tag_field, *filled) if info.tag_field else tuple(filled)
+
+
 def _cleaner(kind: inspect.Type) -> Callable[[Any, str, Warn], Any] | None:
     """What to look at in a value of this type before the strict conversion, if anything."""
     if isinstance(kind, inspect.IntType):
@@ -203,9 +242,10 @@ def _cleaner(kind: inspect.Type) -> Callable[[Any, str, Warn], Any] | None:
         return _member_cleaner(kind.values)
     if isinstance(kind, inspect.ListType):
         item = kind.item_type
-        is_patch = isinstance(item, inspect.DictType)
-        clean_item = _clean_operation if is_patch else _cleaner(item)
-        return None if clean_item is None else _list_cleaner(clean_item)
+        if isinstance(item, inspect.DictType):
+            return _list_cleaner(_clean_operation, dict)
+        clean_item = _cleaner(item)
+        return None if clean_item is None else _list_cleaner(clean_item, _item_type(item))
     if isinstance(kind, inspect.UnionType):
         return _union_cleaner(kind)
     return None
@@ -239,17 +279,28 @@ def _member_cleaner(values: tuple[Any, ...]) -> Callable[[Any, str, Warn], Any]:
     return clean_member
 
 
-def _list_cleaner(clean_item: Callable[[Any, str, Warn], Any]) -> Callable[[Any, str, Warn], Any]:
+def _item_type(kind: inspect.Type) -> Any:
+    members = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    return Union[tuple(each.cls for each in members if isinstance(each, inspect.StructType))]
+
+
+def _list_cleaner(
+    clean_item: Callable[[Any, str, Warn], Any], item_type: Any
+) -> Callable[[Any, str, Warn], Any]:
     def clean_list(value: Any, path: str, warn: Warn) -> Any:
         if type(value) is not list:
             return value
-        kept: list[Any] = []
+        kept: dict[int, Any] = {}
         for index, item in enumerate(value):
             try:
-                kept.append(clean_item(item, f"{path}/{index}", warn))
+                kept[index] = clean_item(item, f"{path}/{index}", warn)
             except _Unrecognised as gone:
                 warn("unknown-member", gone.path, f"dropped an element: {gone.message}")
-        return kept
+        if len(kept) < len(value):
+            # The strict conversion would count the elements without the dropped ones.
+            for index, item in kept.items():
+                convert(item, item_type, f"{path}/{index}")
+        return list(kept.values())
 
     return clean_list
 

@@ -229,7 +229,7 @@ class Document:
 
     def _store(self, container: Any, token: str, value: Any) -> Any:
         """Put a value over another one, which is returned."""
-        key = int(token) if isinstance(container, list) else token
+        key: Any = int(token) if isinstance(container, list) else token
         old = container[key]
         container[key] = value
         self._undo.append((setitem, container, key, old))
@@ -278,9 +278,8 @@ _OPERATIONS: dict[str, Callable[[Document, dict[str, Any], list[str]], None]] = 
 
 
 def _describe(operation: Any) -> str:
-    name, path = (
-        (operation.get("op"), operation.get("path")) if isinstance(operation, dict) else (None, None)
-    )
+    members = operation if isinstance(operation, dict) else {}
+    name, path = members.get("op"), members.get("path")
     where = f" at {shortened(path)}" if isinstance(path, str) else ""
     return (shortened(name) if isinstance(name, str) else "no operation") + where
 
@@ -324,7 +323,7 @@ def _index(token: str, limit: int) -> int:
 
 
 def _equal(found: Any, wanted: Any, skip_gone: bool) -> bool:
-    """Equality of JSON values (RFC 6902 section 4.6): 1 is 1.0 and true is not 1. Never recurses."""
+    """Equality of JSON values (RFC 6902 section 4.6): 1 is 1.0, true is not 1. Never recurses."""
     pairs = [(found, wanted)]
     while pairs:
         one, other = pairs.pop()
@@ -338,8 +337,6 @@ def _equal(found: Any, wanted: Any, skip_gone: bool) -> bool:
             if not isinstance(other, list) or len(one) != len(other):
                 return False
             pairs.extend(zip(one, other))
-        elif isinstance(other, (dict, list)) or isinstance(one, bool) != isinstance(other, bool):
-            return False
-        elif one != other:
+        elif isinstance(one, bool) != isinstance(other, bool) or one != other:
             return False
     return True

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from .._json import escape
-
 __all__ = ["RETIRED_TYPES", "RetiredShapes", "upgrade_message"]
 
 Warn = Callable[[str, str, str], None]
@@ -21,7 +19,8 @@ RETIRED_TYPES = {
     "THINKING_TEXT_MESSAGE_END": ("REASONING_MESSAGE_END", "message", "end"),
 }
 
-_MEDIA_PREFIXES = {"image/": "image", "audio/": "audio", "video/": "video"}
+# By the first half of a MIME type; any other is a document.
+_MEDIA_KINDS = {"image": "image", "audio": "audio", "video": "video"}
 
 
 class RetiredShapes:
@@ -38,7 +37,8 @@ class RetiredShapes:
 
     def begin_run(self, run_id: str) -> None:
         """Note the run that minted ids belong to; nothing of an earlier one stays open."""
-        self._run_id = run_id
+        # JSON may hold half a surrogate pair, which has no bytes to hash.
+        self._run_id = run_id.encode("utf-8", "replace").decode()
         self._open.clear()
 
     def translate(self, obj: dict[str, Any], warn: Warn) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class RetiredShapes:
     def _translate_thinking(self, obj: dict[str, Any], kind: str, warn: Warn) -> dict[str, Any]:
         successor, thing, step = RETIRED_TYPES[kind]
         title = "; its title is dropped" if "title" in obj else ""
-        warn("retired", f"/{escape(kind)}", f"read {kind} as {successor}{title}")
+        warn("retired", "/type", f"read {kind} as {successor}{title}")
         if step == "mint" or thing not in self._open:
             self._minted += 1
             self._open[thing] = str(uuid5(NAMESPACE_OID, f"{self._run_id}/{thing}/{self._minted}"))
@@ -130,8 +130,8 @@ def _upgrade_binary(part: dict[str, Any], path: str, warn: Warn) -> dict[str, An
         source = {"type": "url", "value": part["url"], "mimeType": mime_type}
     else:
         return part
-    kind = next((k for prefix, k in _MEDIA_PREFIXES.items() if mime_type.startswith(prefix)), None)
-    upgraded: dict[str, Any] = {"type": kind or "document", "source": source}
+    kind = _MEDIA_KINDS.get(mime_type.partition("/")[0].lower(), "document")
+    upgraded: dict[str, Any] = {"type": kind, "source": source}
     if type(part.get("filename")) is str:
         upgraded["metadata"] = {"filename": part["filename"]}
     warn("retired", path, f"read a binary part as {upgraded['type']}")

@@ -14,7 +14,7 @@ import msgspec
 
 from ..._json import DEFAULT_MAX_DEPTH, deeper_than, too_deep
 from ..._struct import MAX_SAFE_INTEGER
-from ...errors import MalformedEvent, MalformedFrame
+from ...errors import DepthExceeded, MalformedEvent, MalformedFrame
 from ...events import BaseEvent, Event
 from .._scrub import ignore
 from . import wire
@@ -175,7 +175,7 @@ def decode_event(
         return None
     try:
         event: Event = msgspec.convert(obj, Event)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, RecursionError):
         return obj
     return event
 
@@ -196,13 +196,14 @@ def decode_object(
     if arm is None:
         if not wire.is_future(payload):
             raise MalformedFrame("the frame holds no event")
-        warn("unknown-event", "", "dropped an event of a newer protocol")
+        arm_numbers = ", ".join(str(number) for number, _, _ in wire.fields(payload))
+        warn("unknown-event", "/type", f"dropped an event of a newer protocol (arm {arm_numbers})")
         return None
     number, body = arm
     name, event_type, enum_number = known[number]
     try:
         obj = _read_message(_parse(name, body), name, None, max_depth, warn)
-    except RecursionError:
+    except (RecursionError, DepthExceeded):
         raise too_deep(max_depth) from None
     base = obj.pop("baseEvent", None)
     if base is None:

@@ -1,0 +1,233 @@
+"""JSON Patches and what they make of a document: RFC 6902 appendix A, and what it leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FAILS = object()
+
+# RFC 6902 appendix A: name, document, patch, result.
+APPENDIX_A: list[tuple[str, Any, list[dict[str, Any]], Any]] = [
+    (
+        "A.1 adding an object member",
+        {"foo": "bar"},
+        [{"op": "add", "path": "/baz", "value": "qux"}],
+        {"baz": "qux", "foo": "bar"},
+    ),
+    (
+        "A.2 adding an array element",
+        {"foo": ["bar", "baz"]},
+        [{"op": "add", "path": "/foo/1", "value": "qux"}],
+        {"foo": ["bar", "qux", "baz"]},
+    ),
+    (
+        "A.3 removing an object member",
+        {"baz": "qux", "foo": "bar"},
+        [{"op": "remove", "path": "/baz"}],
+        {"foo": "bar"},
+    ),
+    (
+        "A.4 removing an array element",
+        {"foo": ["bar", "qux", "baz"]},
+        [{"op": "remove", "path": "/foo/1"}],
+        {"foo": ["bar", "baz"]},
+    ),
+    (
+        "A.5 replacing a value",
+        {"baz": "qux", "foo": "bar"},
+        [{"op": "replace", "path": "/baz", "value": "boo"}],
+        {"baz": "boo", "foo": "bar"},
+    ),
+    (
+        "A.6 moving a value",
+        {"foo": {"bar": "baz", "waldo": "fred"}, "qux": {"corge": "grault"}},
+        [{"op": "move", "from": "/foo/waldo", "path": "/qux/thud"}],
+        {"foo": {"bar": "baz"}, "qux": {"corge": "grault", "thud": "fred"}},
+    ),
+    (
+        "A.7 moving an array element",
+        {"foo": ["all", "grass", "cows", "eat"]},
+        [{"op": "move", "from": "/foo/1", "path": "/foo/3"}],
+        {"foo": ["all", "cows", "eat", "grass"]},
+    ),
+    (
+        "A.8 testing a value: success",
+        {"baz": "qux", "foo": ["a", 2, "c"]},
+        [
+            {"op": "test", "path": "/baz", "value": "qux"},
+            {"op": "test", "path": "/foo/1", "value": 2},
+        ],
+        {"baz": "qux", "foo": ["a", 2, "c"]},
+    ),
+    (
+        "A.9 testing a value: error",
+        {"baz": "qux"},
+        [{"op": "test", "path": "/baz", "value": "bar"}],
+        FAILS,
+    ),
+    (
+        "A.10 adding a nested member object",
+        {"foo": "bar"},
+        [{"op": "add", "path": "/child", "value": {"grandchild": {}}}],
+        {"foo": "bar", "child": {"grandchild": {}}},
+    ),
+    (
+        "A.11 ignoring unrecognized elements",
+        {"foo": "bar"},
+        [{"op": "add", "path": "/baz", "value": "qux", "xyz": 123}],
+        {"foo": "bar", "baz": "qux"},
+    ),
+    (
+        "A.12 adding to a nonexistent target",
+        {"foo": "bar"},
+        [{"op": "add", "path": "/baz/bat", "value": "qux"}],
+        FAILS,
+    ),
+    # A.13 is a document with "op" twice: JSON readers keep the last, which makes it this one.
+    (
+        "A.13 invalid JSON Patch document",
+        {"foo": "bar"},
+        [{"op": "remove", "path": "/baz", "value": "qux"}],
+        FAILS,
+    ),
+    (
+        "A.14 ~ escape ordering",
+        {"/": 9, "~1": 10},
+        [{"op": "test", "path": "/~01", "value": 10}],
+        {"/": 9, "~1": 10},
+    ),
+    (
+        "A.15 comparing strings and numbers",
+        {"/": 9, "~1": 10},
+        [{"op": "test", "path": "/~01", "value": "10"}],
+        FAILS,
+    ),
+    (
+        "A.16 adding an array value",
+        {"foo": ["bar"]},
+        [{"op": "add", "path": "/foo/-", "value": ["abc", "def"]}],
+        {"foo": ["bar", ["abc", "def"]]},
+    ),
+]
+
+# What the appendix leaves out: name, document, patch, result.
+MORE: list[tuple[str, Any, Any, Any]] = [
+    ("no operation", {"a": 1}, [], {"a": 1}),
+    ("add over a member", {"a": 1}, [{"op": "add", "path": "/a", "value": 2}], {"a": 2}),
+    ("add at the end by index", [1], [{"op": "add", "path": "/1", "value": 2}], [1, 2]),
+    ("add past the end", [1], [{"op": "add", "path": "/2", "value": 2}], FAILS),
+    ("add as the document", [1], [{"op": "add", "path": "", "value": None}], None),
+    ("add into a string", "ab", [{"op": "add", "path": "/0", "value": 1}], FAILS),
+    ("replace the document", 1, [{"op": "replace", "path": "", "value": {}}], {}),
+    ("replace what is missing", {}, [{"op": "replace", "path": "/a", "value": 1}], FAILS),
+    ("replace at -", [1], [{"op": "replace", "path": "/-", "value": 1}], FAILS),
+    ("replace null", {"a": None}, [{"op": "replace", "path": "/a", "value": 1}], {"a": 1}),
+    ("remove the document", {"a": 1}, [{"op": "remove", "path": ""}], None),
+    ("remove at -", [1], [{"op": "remove", "path": "/-"}], FAILS),
+    ("remove past the end", [1], [{"op": "remove", "path": "/1"}], FAILS),
+    ("remove twice", {"a": 1}, [{"op": "remove", "path": "/a"}] * 2, FAILS),
+    (
+        "remove and add again",
+        {"a": 1},
+        [{"op": "remove", "path": "/a"}, {"op": "add", "path": "/a", "value": 2}],
+        {"a": 2},
+    ),
+    (
+        "a removed member is not there",
+        {"a": 1, "b": {"c": 1}},
+        [{"op": "remove", "path": "/a"}, {"op": "test", "path": "", "value": {"b": {"c": 1}}}],
+        {"b": {"c": 1}},
+    ),
+    (
+        "a copy does not bring back what was removed",
+        {"a": {"x": 1, "y": 2}},
+        [
+            {"op": "remove", "path": "/a/x"},
+            {"op": "copy", "from": "/a", "path": "/b"},
+            {"op": "add", "path": "/b/x", "value": 3},
+        ],
+        {"a": {"y": 2}, "b": {"y": 2, "x": 3}},
+    ),
+    (
+        "a copy that is changed does not hold what was removed",
+        {"a": {"x": 1, "y": 2}},
+        [
+            {"op": "remove", "path": "/a/x"},
+            {"op": "copy", "from": "/a", "path": "/b"},
+            {"op": "add", "path": "/b/z", "value": 3},
+        ],
+        {"a": {"y": 2}, "b": {"y": 2, "z": 3}},
+    ),
+    ("key of nothing", {"": 1}, [{"op": "replace", "path": "/", "value": 2}], {"": 2}),
+    ("keys of nothing", {"": {"": 1}}, [{"op": "remove", "path": "//"}], {"": {}}),
+    ("key with a slash", {"a/b": 1}, [{"op": "replace", "path": "/a~1b", "value": 2}], {"a/b": 2}),
+    ("key with a tilde", {"a~b": 1}, [{"op": "replace", "path": "/a~0b", "value": 2}], {"a~b": 2}),
+    ("index as a key", {"0": 1}, [{"op": "remove", "path": "/0"}], {}),
+    ("- as a key", {}, [{"op": "add", "path": "/-", "value": 1}], {"-": 1}),
+    ("tilde alone", {"~": 1}, [{"op": "remove", "path": "/~"}], FAILS),
+    ("tilde and two", {"~2": 1}, [{"op": "remove", "path": "/~2"}], FAILS),
+    ("no leading slash", {"a": 1}, [{"op": "remove", "path": "a"}], FAILS),
+    ("leading zero", [1, 2], [{"op": "remove", "path": "/01"}], FAILS),
+    ("sign", [1, 2], [{"op": "remove", "path": "/+1"}], FAILS),
+    ("negative", [1, 2], [{"op": "remove", "path": "/-1"}], FAILS),
+    ("digit of another script", [1, 2], [{"op": "remove", "path": "/\u0661"}], FAILS),
+    ("line end behind the index", [1, 2], [{"op": "remove", "path": "/1\n"}], FAILS),
+    ("index without end", [1], [{"op": "remove", "path": "/" + "9" * 5000}], FAILS),
+    ("move onto itself", {"a": 1}, [{"op": "move", "from": "/a", "path": "/a"}], {"a": 1}),
+    ("move nothing onto itself", {}, [{"op": "move", "from": "/a", "path": "/a"}], FAILS),
+    ("move into its own child", {"a": {}}, [{"op": "move", "from": "/a", "path": "/a/b"}], FAILS),
+    ("move into its own element", [[], 1], [{"op": "move", "from": "/0", "path": "/0/0"}], FAILS),
+    ("move the document inside", {"a": 1}, [{"op": "move", "from": "", "path": "/b"}], FAILS),
+    ("move a child up", {"a": {"b": [1]}}, [{"op": "move", "from": "/a/b", "path": ""}], [1]),
+    (
+        "move beside a longer name",
+        {"a": 1},
+        [{"op": "move", "from": "/a", "path": "/ab"}],
+        {"ab": 1},
+    ),
+    (
+        "copy the document inside",
+        {"a": 1},
+        [{"op": "copy", "from": "", "path": "/b"}],
+        {"a": 1, "b": {"a": 1}},
+    ),
+    (
+        "copies are apart",
+        {"a": {"n": 1}},
+        [
+            {"op": "add", "path": "/a/m", "value": 0},
+            {"op": "copy", "from": "/a", "path": "/b"},
+            {"op": "replace", "path": "/a/n", "value": 2},
+            {"op": "replace", "path": "/b/m", "value": 3},
+        ],
+        {"a": {"n": 2, "m": 0}, "b": {"n": 1, "m": 3}},
+    ),
+    ("test 1 and 1.0", [1], [{"op": "test", "path": "/0", "value": 1.0}], [1]),
+    ("test true and 1", [True], [{"op": "test", "path": "/0", "value": 1}], FAILS),
+    ("test 0 and false", [[0]], [{"op": "test", "path": "", "value": [[False]]}], FAILS),
+    ("test null and false", [None], [{"op": "test", "path": "/0", "value": False}], FAILS),
+    (
+        "test fewer members",
+        {"a": 1},
+        [{"op": "test", "path": "", "value": {"a": 1, "b": 2}}],
+        FAILS,
+    ),
+    ("test more members", {"a": 1, "b": 2}, [{"op": "test", "path": "", "value": {"a": 1}}], FAILS),
+    ("test fewer elements", [1], [{"op": "test", "path": "", "value": [1, 2]}], FAILS),
+    ("test object and list", {}, [{"op": "test", "path": "", "value": []}], FAILS),
+    (
+        "test objects in another order",
+        {"a": 1, "b": [{}]},
+        [{"op": "test", "path": "", "value": {"b": [{}], "a": 1}}],
+        {"a": 1, "b": [{}]},
+    ),
+    ("no path", {}, [{"op": "add", "value": 1}], FAILS),
+    ("path that is no text", {}, [{"op": "add", "path": 1, "value": 1}], FAILS),
+    ("no value", {}, [{"op": "add", "path": "/a"}], FAILS),
+    ("no from", {"a": 1}, [{"op": "move", "path": "/b"}], FAILS),
+    ("no op", {}, [{"path": "/a", "value": 1}], FAILS),
+    ("op that is no text", {}, [{"op": [], "path": "/a", "value": 1}], FAILS),
+    ("unknown op", {}, [{"op": "increment", "path": "/a", "value": 1}], FAILS),
+    ("operation that is no object", {}, [10**5000], FAILS),
+    ("patch that is no list", {}, None, FAILS),
+]

@@ -1,0 +1,232 @@
+"""What metadata, activities and snapshots make of the messages (page "processing")."""
+
+from __future__ import annotations
+
+from tests.pipeline.building import (
+    Json,
+    acting,
+    activity,
+    activity_delta,
+    answer,
+    args,
+    call,
+    called,
+    encrypted,
+    end,
+    finish,
+    op,
+    result,
+    run,
+    run_input,
+    said,
+    snapshot,
+    start,
+    text,
+    tool,
+    tool_end,
+    whole,
+)
+
+# name: (events, messages at the start, messages in the end, kinds of warnings)
+MORE_CASES: dict[str, tuple[list[Json], list[Json], list[Json], list[str]]] = {
+    "metadata merges key by key, not deeper": (
+        [
+            start(metadata={"a": {"x": 1}, "b": 1}),
+            text("t", metadata={"a": {"y": 2}}),
+            end(metadata={"c": 3}),
+            start(metadata={"b": None}),
+        ],
+        [],
+        [said("m", "t", metadata={"a": {"y": 2}, "b": None, "c": 3})],
+        [],
+    ),
+    "metadata of a call goes to the call": (
+        [
+            tool(metadata={"a": 1}, parentMessageId="m"),
+            args("", metadata={"b": 2}),
+            tool_end(metadata={"a": 3}),
+        ],
+        [said("m", "x", metadata={"k": 0})],
+        [said("m", "x", metadata={"k": 0}, toolCalls=[call("c", metadata={"a": 3, "b": 2})])],
+        [],
+    ),
+    "metadata of a reopened call": (
+        called("c", metadata={"b": 2}),
+        [said("m", toolCalls=[call("c", "x", metadata={"a": 1})])],
+        [said("m", toolCalls=[call("c", "x", metadata={"a": 1, "b": 2})])],
+        [],
+    ),
+    "metadata of what builds nothing stays with it": (
+        [
+            run(metadata={"r": 1}),
+            {"type": "STEP_STARTED", "stepName": "s", "metadata": {"s": 1}},
+            snapshot(said("m", "x")) | {"metadata": {"n": 1}},
+            encrypted("m", metadata={"e": 1}),
+            finish(metadata={"f": 1}),
+        ],
+        [],
+        [said("m", "x", encryptedValue="x")],
+        [],
+    ),
+    "an activity and its changes": (
+        [
+            activity({"steps": []}, subagentRunId="s", metadata={"a": 1}),
+            activity_delta(op("add", "/steps/-", 1), kind="todo", metadata={"b": 2}),
+            activity_delta(op("add", "/steps/-", 2), kind="todo"),
+        ],
+        [],
+        [acting("a", {"steps": [1, 2]}, "todo", subagentRunId="s", metadata={"a": 1, "b": 2})],
+        [],
+    ),
+    "an activity is replaced: content, type and owner, not its metadata": (
+        [
+            activity({"n": 1}, subagentRunId="s", metadata={"a": 1}),
+            activity_delta(op("add", "/m", 1)),
+            activity({"n": 2}, kind="todo", metadata={"b": 2}),
+        ],
+        [],
+        [acting("a", {"n": 2}, "todo", metadata={"a": 1, "b": 2})],
+        [],
+    ),
+    "an activity that is not to be replaced stays, its metadata merges": (
+        [activity({"n": 2}, kind="todo", replace=False, subagentRunId="s", metadata={"b": 2})],
+        [acting("a", {"n": 1}, metadata={"a": 1})],
+        [acting("a", {"n": 1}, metadata={"a": 1, "b": 2})],
+        [],
+    ),
+    "an activity takes the place of another message": (
+        [activity({"n": 1}, "m"), *whole("z", "x"), *called("c", "1")],
+        [said("m", "x", toolCalls=[call("c", "0")], metadata={"k": 1}), said("n", "y")],
+        [
+            acting("m", {"n": 1}),
+            said("n", "y"),
+            said("z", "x"),
+            said("c", toolCalls=[call("c", "1")]),
+        ],
+        [],
+    ),
+    "an activity does not take a place with replace false": (
+        [activity({"n": 1}, "m", replace=False, metadata={"k": 1})],
+        [said("m", "x")],
+        [said("m", "x")],
+        ["unplaced"],
+    ),
+    "a change of an activity that is not there": (
+        [activity_delta(op("add", "/n", 1)), activity_delta(op("add", "/n", 1), id="m")],
+        [said("m", "x")],
+        [said("m", "x")],
+        ["unplaced"],
+    ),
+    "a change of an activity that fails": (
+        [
+            activity_delta(op("add", "/n", 2), op("remove", "/x"), kind="todo", metadata={"b": 2}),
+            activity_delta(op("add", "/k", 3)),
+        ],
+        [acting("a", {"n": 1})],
+        [acting("a", {"n": 1, "k": 3}, metadata={"b": 2})],
+        ["patch"],
+    ),
+    "the content of an activity stays an object": (
+        [activity_delta(op("remove", ""))],
+        [acting("a", {"n": 1})],
+        [acting("a", {"n": 1})],
+        ["patch"],
+    ),
+    "a snapshot: replaced in place, new ones last, others gone": (
+        [
+            *whole("n", "streamed"),
+            snapshot(said("z", "new"), said("n", "better"), said("y", "new"), said("m", "M")),
+        ],
+        [said("m", "m"), said("gone", "x"), said("k", "x", "user")],
+        [said("m", "M"), said("n", "better"), said("z", "new"), said("y", "new")],
+        [],
+    ),
+    "a snapshot that holds an id twice": (
+        [snapshot(said("a", "1"), said("b", "2"), said("a", "3"))],
+        [],
+        [said("a", "3"), said("b", "2")],
+        [],
+    ),
+    "a snapshot without activities and reasoning keeps those held": (
+        [activity_delta(op("add", "/n", 1)), snapshot(said("m", "y"))],
+        [acting("a", {}), said("r", "hm", "reasoning"), said("m", "x")],
+        [acting("a", {"n": 1}), said("r", "hm", "reasoning"), said("m", "y")],
+        [],
+    ),
+    "a snapshot with an activity drops the others": (
+        [snapshot(acting("b", {}))],
+        [acting("a", {}), said("r", "hm", "reasoning")],
+        [said("r", "hm", "reasoning"), acting("b", {})],
+        [],
+    ),
+    "a snapshot with reasoning drops the other": (
+        [snapshot(said("q", "hm", "reasoning"))],
+        [acting("a", {}), said("r", "hm", "reasoning")],
+        [acting("a", {}), said("q", "hm", "reasoning")],
+        [],
+    ),
+    "a snapshot of nothing": (
+        [snapshot()],
+        [said("m", "x"), acting("a", {})],
+        [acting("a", {})],
+        [],
+    ),
+    "a snapshot that drops the last": (
+        [snapshot()],
+        [acting("a", {}), said("m", "x"), said("n", "y")],
+        [acting("a", {})],
+        [],
+    ),
+    "after a snapshot without an earlier result": (
+        [result("c", "t1"), snapshot(said("m", toolCalls=[call("c")])), result("c", "t2")],
+        [said("m", toolCalls=[call("c")])],
+        [said("m", toolCalls=[call("c")]), answer("c", "t2")],
+        [],
+    ),
+    "after a snapshot, text and results find their place": (
+        [
+            start("m"),
+            text("a", "m"),
+            *called("gone"),
+            snapshot(said("c", toolCalls=[call("c")]), said("m", "A")),
+            text("b", "m"),
+            end("m"),
+            result("c", "t"),
+        ],
+        [],
+        [said("m", "Ab"), said("c", toolCalls=[call("c")]), answer("c", "t")],
+        [],
+    ),
+    "messages of the run's input that are not held": (
+        [run(input=run_input(said("m", "other"), said("n", "y", "user"), said("n", "z", "user")))],
+        [said("m", "x")],
+        [said("m", "x"), said("n", "y", "user")],
+        [],
+    ),
+    "events that build nothing": (
+        [
+            {"type": "RAW", "event": {"x": 1}},
+            {"type": "CUSTOM", "name": "n", "value": None},
+            {"type": "STEP_STARTED", "stepName": "s"},
+            {"type": "STEP_FINISHED", "stepName": "s"},
+            {"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "n"},
+            {"type": "SUBAGENT_FINISHED", "subagentRunId": "s"},
+            {"type": "SUBAGENT_ERROR", "subagentRunId": "s", "message": "m"},
+            {"type": "REASONING_START", "messageId": "r"},
+            {"type": "REASONING_END", "messageId": "r"},
+        ],
+        [],
+        [],
+        [],
+    ),
+    "chunks are not for the assembler": (
+        [
+            {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "x"},
+            {"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "f"},
+            {"type": "REASONING_MESSAGE_CHUNK", "messageId": "r"},
+        ],
+        [],
+        [],
+        ["unplaced"],
+    ),
+}

@@ -7,10 +7,6 @@ from typing import Any
 
 __all__ = ["ListLender"]
 
-# What the list in a loan's slot and getrefcount's own argument count for.
-_UNSHARED = 2
-
-
 class _Loan:
     __slots__ = ("items", "length", "stale")
 
@@ -18,6 +14,11 @@ class _Loan:
         self.items = items
         self.length = len(items)
         self.stale: set[int] = set()
+
+
+# What this interpreter counts for a list that only a loan holds.
+_unshared = _Loan([])
+_UNSHARED = getrefcount(_unshared.items)
 
 
 class ListLender:
@@ -47,7 +48,7 @@ class ListLender:
     def restart(self, items: list[Any]) -> None:
         """Hold other items altogether."""
         self._items = items
-        pass
+        self._loans.clear()
 
     def lend(self) -> list[Any]:
         """The items, in a list that only the caller holds."""

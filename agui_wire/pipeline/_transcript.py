@@ -205,15 +205,14 @@ class Transcript:
     def add_call(self, entry: Entry, value: ToolCall) -> Call:
         """Give an assistant message a call that this stream opened."""
         call = Call(value, entry, dirty=True)
-        call.arguments = TextBuffer()
-        call.append = call.arguments.append
+        self._continue_arguments(call)
         entry.calls.append(call)
         entry.calls_dirty = True
         self.touch(entry)
         self.calls[value.id] = call
         return call
 
-    def open_text(self, entry: Entry) -> TextBuffer:
+    def open_text(self, entry: Entry) -> None:
         """Where further text of a message goes: behind its text, or into one more part."""
         content = entry.message.content
         if isinstance(content, list):
@@ -222,7 +221,6 @@ class Transcript:
         else:
             entry.text = TextBuffer(content or "")
         self.touch(entry)
-        return entry.text
 
     def close_part(self, entry: Entry) -> None:
         """Text that comes from here on is another part, where the content is parts."""
@@ -284,23 +282,22 @@ class Transcript:
         elif before.arguments is not None:
             self._continue_arguments(call)
 
-    def _continue_arguments(self, call: Call) -> Callable[[str], None]:
+    def _continue_arguments(self, call: Call) -> None:
         call.arguments = TextBuffer(call.value.function.arguments)
         call.append = call.arguments.append
-        return call.append
 
-    def begin_arguments(self, call: Call) -> Callable[[str], None]:
-        """Where the arguments that follow go.
+    def begin_arguments(self, call: Call) -> None:
+        """Get ready for arguments: they continue those that this stream brought.
 
-        To those that this stream brought; what a snapshot brought is restated in a buffer apart.
+        What a snapshot or the input brought is restated in a buffer of its own.
         """
         if call.arguments is not None:
-            return call.arguments.append
-        if not call.value.function.arguments:
-            return self._continue_arguments(call)
-        call.replay = TextBuffer()
-        call.append = call.replay.append
-        return call.append
+            return
+        if call.value.function.arguments:
+            call.replay = TextBuffer()
+            call.append = call.replay.append
+        else:
+            self._continue_arguments(call)
 
     def end_arguments(self, call: Call) -> None:
         """Restated arguments take the place of those held, unless none came."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .._warnings import WarningLog
@@ -11,82 +11,48 @@ from ..errors import ProtocolViolation, TruncatedStream
 from ..events import (
     ActivityDeltaEvent,
     ActivitySnapshotEvent,
+    CustomEvent,
     Event,
-    EventType,
     MessagesSnapshotEvent,
+    RawEvent,
     ReasoningEncryptedValueEvent,
+    ReasoningEndEvent,
+    ReasoningMessageChunkEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    ReasoningStartEvent,
+    RunErrorEvent,
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
     RunStartedEvent,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    SubagentErrorEvent,
+    SubagentFinishedEvent,
     SubagentStartedEvent,
+    TextMessageChunkEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallChunkEvent,
+    ToolCallEndEvent,
     ToolCallResultEvent,
     ToolCallStartEvent,
 )
 from ..media_types import PROTOCOL_VERSION
-from .owners import Owners, check_owner, name_of
+from .owners import Items, Owners, check_owner, listed, name_of, shown
 
 __all__ = ["SequenceVerifier"]
 
-_NEW, _RUNNING, _FINISHED, _FAILED = "new", "running", "finished", "failed"
+_CHUNKS = (TextMessageChunkEvent, ToolCallChunkEvent, ReasoningMessageChunkEvent)
+_SUBAGENT_EVENTS = (SubagentStartedEvent, SubagentFinishedEvent, SubagentErrorEvent)
 
-_CHUNKS = frozenset(
-    {
-        EventType.TEXT_MESSAGE_CHUNK,
-        EventType.TOOL_CALL_CHUNK,
-        EventType.REASONING_MESSAGE_CHUNK,
-    }
-)
-_START = frozenset({EventType.RUN_STARTED})
-_START_OR_ERROR = frozenset({EventType.RUN_STARTED, EventType.RUN_ERROR})
-
-# What each state of the stream admits, what it says of the rest, and where an event leads.
-_ADMITS = {
-    _NEW: _START_OR_ERROR,
-    _RUNNING: frozenset(EventType) - _START - _CHUNKS,
-    _FINISHED: _START_OR_ERROR,
-    _FAILED: _START,
-}
-_REFUSALS = {
-    _NEW: "the first event is RUN_STARTED or RUN_ERROR",
-    _RUNNING: "a run is open",
-    _FINISHED: "after RUN_FINISHED comes RUN_STARTED or RUN_ERROR",
-    _FAILED: "after RUN_ERROR comes RUN_STARTED",
-}
-_LEADS_TO = {
-    EventType.RUN_STARTED: _RUNNING,
-    EventType.RUN_FINISHED: _FINISHED,
-    EventType.RUN_ERROR: _FAILED,
-}
-
-
-class _Span(NamedTuple):
-    """An event that opens, uses or closes an item: the namespace, the id's name, the owners."""
-
-    namespace: str
-    id_name: str
-    owners: str
-    opens: bool = False
-    closes: bool = False
-
-
-_TEXT = ("text message", "message_id", "messages")
-_CALL = ("tool call", "tool_call_id", "calls")
-_SPAN = ("reasoning span", "message_id", "reasonings")
-_REASONING = ("reasoning message", "message_id", "reasonings")
-
-_SPANS = {
-    EventType.TEXT_MESSAGE_START: _Span(*_TEXT, opens=True),
-    EventType.TEXT_MESSAGE_CONTENT: _Span(*_TEXT),
-    EventType.TEXT_MESSAGE_END: _Span(*_TEXT, closes=True),
-    EventType.TOOL_CALL_START: _Span(*_CALL, opens=True),
-    EventType.TOOL_CALL_ARGS: _Span(*_CALL),
-    EventType.TOOL_CALL_END: _Span(*_CALL, closes=True),
-    EventType.REASONING_START: _Span(*_SPAN, opens=True),
-    EventType.REASONING_END: _Span(*_SPAN, closes=True),
-    EventType.REASONING_MESSAGE_START: _Span(*_REASONING, opens=True),
-    EventType.REASONING_MESSAGE_CONTENT: _Span(*_REASONING),
-    EventType.REASONING_MESSAGE_END: _Span(*_REASONING, closes=True),
-}
+# The first of these that an event has is the id that an error names.
+_ID_NAMES = ("message_id", "tool_call_id", "entity_id", "step_name", "run_id")
 
 _VERSION = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
 
@@ -94,135 +60,104 @@ _VERSION = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
 class SequenceVerifier:
     """Checks that the events of one stream, chunks expanded, come in an order that makes sense.
 
-    What is only odd is told to `warnings`.
+    What is only odd is told to `warnings`. Each event takes the same time, however many items
+    are open.
     """
 
     def __init__(self, warnings: WarningLog) -> None:
         self._warnings = warnings
-        self._state = _NEW
-        self._open: dict[str, dict[str, None]] = {span.namespace: {} for span in _SPANS.values()}
-        self._steps: dict[tuple[str, str | None], None] = {}
-        self._subagents: dict[str, bool] = {}
-        self._active: dict[str, None] = {}
+        self._state: _State = _NEW
+        self._run = ("", "")
         self._owners = Owners()
-        self._run: tuple[str, str] | None = None
+        self._texts: Items = Items("text message", self._owners.messages)
+        self._calls: Items = Items("tool call", self._owners.calls)
+        self._spans: Items = Items("reasoning span", self._owners.reasonings)
+        self._reasonings: Items = Items("reasoning message", self._owners.reasonings)
+        self._items = (self._texts, self._calls, self._spans, self._reasonings)
+        self._steps: dict[tuple[str, str | None], None] = {}
+        self._announced: set[str] = set()
+        self._active: dict[str, None] = {}
 
     def verify(self, event: Event) -> None:
         """Take the next event. Raises ProtocolViolation that names it, its id, what was open."""
-        kind = event.type
-        if kind not in _ADMITS[self._state]:
-            raise self._refusal(kind)
-        span = _SPANS.get(kind)
-        if span is not None:
-            self._span(event, span)
-        else:
-            rule = _RULES.get(kind)
-            if rule is not None:
-                rule(self, event)
-        state = _LEADS_TO.get(kind)
-        if state is not None:
-            self._state = state
+        rule = self._state.rules.get(type(event))
+        if rule is None:
+            raise self._out_of_place(event)
+        rule(self, event)
 
     def close(self) -> None:
         """The end of the stream. Raises TruncatedStream where a terminal event is missing."""
-        if self._state == _NEW:
+        if self._state is _NEW:
             raise TruncatedStream("the stream ended before its first event")
-        if self._state == _RUNNING:
-            left = self._open_items()
-            what = f" while {', '.join(left)} were open" if left else ""
-            raise TruncatedStream(f"the stream ended without RUN_FINISHED or RUN_ERROR{what}")
-
-    def _refusal(self, kind: EventType) -> ProtocolViolation:
-        name = kind.value
-        if kind in _CHUNKS and self._state == _RUNNING:
-            return ProtocolViolation(f"{name} has to be expanded first", name)
-        run = f" (run {self._run[1]!r})" if self._state == _RUNNING and self._run else ""
-        return ProtocolViolation(f"{name} is out of place: {_REFUSALS[self._state]}{run}", name)
-
-    def _open_items(self) -> list[str]:
-        items = [f"{name} {i!r}" for name, table in self._open.items() for i in table]
-        items += [f"step {name!r} of {name_of(owner)}" for name, owner in self._steps]
-        items += [f"subagent {name!r}" for name in self._active]
-        return [*items[:5], f"{len(items) - 5} more"] if len(items) > 5 else items
-
-    def _span(self, event: Any, span: _Span) -> None:
-        item_id = getattr(event, span.id_name)
-        table = self._open[span.namespace]
-        if (item_id in table) is span.opens:
-            problem = "is open already" if span.opens else "is not open"
-            others = ", ".join(map(repr, list(table)[:5]))
-            hint = f"; open are {others}" if others and not span.opens else ""
-            name = event.type.value
-            raise ProtocolViolation(
-                f"{name}: the {span.namespace} {item_id!r} {problem}{hint}", name, item_id
+        if self._state is _RUNNING:
+            raise TruncatedStream(
+                f"the stream ended without RUN_FINISHED or RUN_ERROR: run {shown(self._run[1])} "
+                f"was open, and in it {self._open_items()}"
             )
-        owners: dict[str, str | None] = getattr(self._owners, span.owners)
-        check_owner(owners, event, item_id, span.namespace)
-        if span.opens:
-            inherited = self._parent_owner(event) if type(event) is ToolCallStartEvent else None
-            if item_id not in owners:
-                tag = event.subagent_run_id
-                owners[item_id] = inherited if tag is None else tag
-            table[item_id] = None
-        elif span.closes:
-            del table[item_id]
 
-    def _parent_owner(self, event: ToolCallStartEvent) -> str | None:
-        """The owner of the message that a call is on, which has to be the call's own."""
-        parent = event.parent_message_id
-        messages = self._owners.messages
-        if parent is None or parent not in messages:
-            return None
-        owner = messages[parent]
-        own = event.subagent_run_id
-        if own is None:
-            own = self._owners.calls.get(event.tool_call_id, owner)
-        if own != owner:
-            name = event.type.value
-            raise ProtocolViolation(
-                f"{name}: the tool call {event.tool_call_id!r} belongs to {name_of(own)}, its "
-                f"parent message {parent!r} to {name_of(owner)}",
-                name,
-                event.tool_call_id,
-            )
-        return owner
+    def _out_of_place(self, event: Event) -> ProtocolViolation:
+        name = event.type.value
+        names = ("subagent_run_id",) if isinstance(event, _SUBAGENT_EVENTS) else _ID_NAMES
+        ids = [getattr(event, field) for field in names if hasattr(event, field)]
+        item_id = ids[0] if ids else None
+        subject = name if item_id is None else f"{name} of {shown(item_id)}"
+        if self._state is not _RUNNING:
+            reason = self._state.admits
+        elif isinstance(event, _CHUNKS):
+            reason = "chunks have to be expanded first"
+        else:
+            reason = f"run {shown(self._run[1])} is open"
+        return ProtocolViolation(f"{subject} is out of place: {reason}", name, item_id)
+
+    def _open_items(self) -> str:
+        count = sum(len(items.open) for items in self._items)
+        return listed(self._names(), count + len(self._steps) + len(self._active))
+
+    def _names(self) -> Iterator[str]:
+        for items in self._items:
+            for item_id in items.open:
+                yield f"{items.thing} {shown(item_id)}"
+        for name, owner in self._steps:
+            yield f"step {shown(name)} of {name_of(owner)}"
+        for subagent in self._active:
+            yield f"subagent {shown(subagent)}"
 
     def _run_started(self, event: RunStartedEvent) -> None:
-        for table in self._open.values():
-            table.clear()
+        for items in self._items:
+            items.open.clear()
         self._steps.clear()
-        self._subagents.clear()
+        self._announced.clear()
         self._active.clear()
         self._owners.clear()
         self._run = (event.thread_id, event.run_id)
         if event.input is not None:
             self._owners.record(event.input.messages, overwrite=False)
-        self._check_version(event.protocol_version)
+        if event.protocol_version is not None:
+            self._check_version(event.protocol_version)
+        self._state = _RUNNING
 
-    def _check_version(self, version: str | None) -> None:
-        if version is None or version == PROTOCOL_VERSION:
-            return
-        match = _VERSION.fullmatch(version)
-        if match is None:
+    def _check_version(self, version: str) -> None:
+        key = _version_key(version)
+        if key is None:
             message = f"the producer's protocolVersion {version!r} is not MAJOR.MINOR"
-        elif tuple(map(int, match.groups())) > tuple(map(int, PROTOCOL_VERSION.split("."))):
+        elif key > _OUR_VERSION:
             message = f"the producer speaks protocol {version}, newer than {PROTOCOL_VERSION}"
         else:
             return
         self._warnings.warn("protocol-version", "/protocolVersion", message)
 
     def _run_finished(self, event: RunFinishedEvent) -> None:
-        left = self._open_items()
-        if left:
+        if self._steps or self._active or any(items.open for items in self._items):
             raise ProtocolViolation(
-                f"RUN_FINISHED while {', '.join(left)} are open", "RUN_FINISHED", event.run_id
+                f"RUN_FINISHED of {shown(event.run_id)} while open: {self._open_items()}",
+                "RUN_FINISHED",
+                event.run_id,
             )
-        if (event.thread_id, event.run_id) != self._run:
+        run = (event.thread_id, event.run_id)
+        if run != self._run:
+            told, opened = (f"thread {shown(t)} and run {shown(r)}" for t, r in (run, self._run))
             self._warnings.warn(
-                "run-id",
-                "/runId",
-                f"RUN_FINISHED names thread {event.thread_id!r} and run {event.run_id!r}, "
-                f"RUN_STARTED opened {self._run}",
+                "run-id", "/runId", f"RUN_FINISHED names {told}, RUN_STARTED opened {opened}"
             )
         if isinstance(event.outcome, RunFinishedInterruptOutcome):
             ids = [interrupt.id for interrupt in event.outcome.interrupts]
@@ -230,55 +165,39 @@ class SequenceVerifier:
                 self._warnings.warn(
                     "interrupt-id", "/outcome/interrupts", "two interrupts have the same id"
                 )
+        self._state = _FINISHED
 
-    def _step_started(self, event: Any) -> None:
-        step = (event.step_name, event.subagent_run_id)
-        if step in self._steps:
+    def _run_error(self, event: Any) -> None:
+        self._state = _FAILED
+
+    def _call_started(self, event: ToolCallStartEvent) -> None:
+        inherited = self._parent_owner(event) if event.parent_message_id is not None else None
+        self._calls.start(event, event.tool_call_id, inherited)
+
+    def _parent_owner(self, event: ToolCallStartEvent) -> str | None:
+        """The owner of the message that a call is on, which has to be the call's own."""
+        call, parent = event.tool_call_id, event.parent_message_id
+        messages = self._owners.messages
+        if parent is None or parent not in messages:
+            return None
+        owner = messages[parent]
+        own = event.subagent_run_id
+        if own is None:
+            own = self._owners.calls.get(call, owner)
+        if own != owner:
             raise ProtocolViolation(
-                f"STEP_STARTED: the step {step[0]!r} of {name_of(step[1])} is open already",
-                "STEP_STARTED",
-                event.step_name,
+                f"TOOL_CALL_START: the tool call {shown(call)} belongs to {name_of(own)}, its "
+                f"parent message {shown(parent)} to {name_of(owner)}",
+                "TOOL_CALL_START",
+                call,
             )
-        self._steps[step] = None
-
-    def _step_finished(self, event: Any) -> None:
-        step = (event.step_name, event.subagent_run_id)
-        if step not in self._steps:
-            raise ProtocolViolation(
-                f"STEP_FINISHED: the step {step[0]!r} of {name_of(step[1])} is not open",
-                "STEP_FINISHED",
-                event.step_name,
-            )
-        del self._steps[step]
-
-    def _subagent_started(self, event: SubagentStartedEvent) -> None:
-        name, subagent = "SUBAGENT_STARTED", event.subagent_run_id
-        parent = event.parent_subagent_run_id
-        if subagent in self._subagents:
-            when = "is active" if subagent in self._active else "has ended in this run"
-            raise ProtocolViolation(f"{name}: the subagent {subagent!r} {when}", name, subagent)
-        if parent is not None and parent not in self._subagents:
-            raise ProtocolViolation(
-                f"{name}: the parent {parent!r} of {subagent!r} was never started", name, subagent
-            )
-        self._subagents[subagent] = True
-        self._active[subagent] = None
-
-    def _subagent_ended(self, event: Any) -> None:
-        if event.subagent_run_id not in self._active:
-            name = event.type.value
-            raise ProtocolViolation(
-                f"{name}: the subagent {event.subagent_run_id!r} is not active",
-                name,
-                event.subagent_run_id,
-            )
-        del self._active[event.subagent_run_id]
-
-    def _messages_snapshot(self, event: MessagesSnapshotEvent) -> None:
-        self._owners.record(event.messages, overwrite=True)
+        return owner
 
     def _tool_result(self, event: ToolCallResultEvent) -> None:
         self._owners.messages[event.message_id] = event.subagent_run_id
+
+    def _messages_snapshot(self, event: MessagesSnapshotEvent) -> None:
+        self._owners.record(event.messages, overwrite=True)
 
     def _activity_snapshot(self, event: ActivitySnapshotEvent) -> None:
         owners = self._owners.activities
@@ -297,18 +216,112 @@ class SequenceVerifier:
         else:
             check_owner(owners.reasonings, event, event.entity_id, "reasoning message")
 
+    def _step_started(self, event: StepStartedEvent) -> None:
+        step = (event.step_name, event.subagent_run_id)
+        if step in self._steps:
+            raise self._step_refusal(event, "is open already")
+        self._steps[step] = None
 
-_RULES: dict[EventType, Callable[[SequenceVerifier, Any], None]] = {
-    EventType.RUN_STARTED: SequenceVerifier._run_started,
-    EventType.RUN_FINISHED: SequenceVerifier._run_finished,
-    EventType.STEP_STARTED: SequenceVerifier._step_started,
-    EventType.STEP_FINISHED: SequenceVerifier._step_finished,
-    EventType.SUBAGENT_STARTED: SequenceVerifier._subagent_started,
-    EventType.SUBAGENT_FINISHED: SequenceVerifier._subagent_ended,
-    EventType.SUBAGENT_ERROR: SequenceVerifier._subagent_ended,
-    EventType.MESSAGES_SNAPSHOT: SequenceVerifier._messages_snapshot,
-    EventType.TOOL_CALL_RESULT: SequenceVerifier._tool_result,
-    EventType.ACTIVITY_SNAPSHOT: SequenceVerifier._activity_snapshot,
-    EventType.ACTIVITY_DELTA: SequenceVerifier._activity_delta,
-    EventType.REASONING_ENCRYPTED_VALUE: SequenceVerifier._encrypted_value,
-}
+    def _step_finished(self, event: StepFinishedEvent) -> None:
+        step = (event.step_name, event.subagent_run_id)
+        if step not in self._steps:
+            names = (f"{shown(name)} of {name_of(owner)}" for name, owner in self._steps)
+            raise self._step_refusal(
+                event, f"is not open (open: {listed(names, len(self._steps))})"
+            )
+        del self._steps[step]
+
+    def _step_refusal(self, event: Any, problem: str) -> ProtocolViolation:
+        name, step = event.type.value, event.step_name
+        owner = name_of(event.subagent_run_id)
+        return ProtocolViolation(f"{name}: the step {shown(step)} of {owner} {problem}", name, step)
+
+    def _subagent_started(self, event: SubagentStartedEvent) -> None:
+        subagent, parent = event.subagent_run_id, event.parent_subagent_run_id
+        if subagent in self._active:
+            raise self._subagent_refusal(event, "is active already")
+        if subagent in self._announced:
+            raise self._subagent_refusal(event, "has ended in this run")
+        if parent is not None and parent not in self._announced:
+            raise self._subagent_refusal(event, f"has a parent {shown(parent)} that never started")
+        self._announced.add(subagent)
+        self._active[subagent] = None
+
+    def _subagent_ended(self, event: Any) -> None:
+        if event.subagent_run_id not in self._active:
+            raise self._subagent_refusal(event, "is not active")
+        del self._active[event.subagent_run_id]
+
+    def _subagent_refusal(self, event: Any, problem: str) -> ProtocolViolation:
+        name, subagent = event.type.value, event.subagent_run_id
+        active = listed(map(shown, self._active), len(self._active))
+        return ProtocolViolation(
+            f"{name}: the subagent {shown(subagent)} {problem} (active: {active})", name, subagent
+        )
+
+
+def _version_key(version: str) -> list[tuple[int, str]] | None:
+    """Orders MAJOR.MINOR as numbers, without the limit that `int` sets on digits."""
+    match = _VERSION.fullmatch(version)
+    return None if match is None else [(len(digits), digits) for digits in match.groups()]
+
+
+_OUR_VERSION = _version_key(PROTOCOL_VERSION) or []
+
+_Rule = Callable[[SequenceVerifier, Any], None]
+
+
+class _State(NamedTuple):
+    """Where a stream is: what it says of an event that it does not admit, and its rules."""
+
+    admits: str
+    rules: dict[type, _Rule]
+
+
+def _anything(verifier: SequenceVerifier, event: Any) -> None:
+    pass
+
+
+_NEW = _State(
+    "the first event is RUN_STARTED or RUN_ERROR",
+    {
+        RunStartedEvent: SequenceVerifier._run_started,
+        RunErrorEvent: SequenceVerifier._run_error,
+    },
+)
+_RUNNING = _State(
+    "a run is open",
+    {
+        TextMessageStartEvent: lambda v, e: v._texts.start(e, e.message_id),
+        TextMessageContentEvent: lambda v, e: v._texts.use(e, e.message_id),
+        TextMessageEndEvent: lambda v, e: v._texts.end(e, e.message_id),
+        ToolCallStartEvent: SequenceVerifier._call_started,
+        ToolCallArgsEvent: lambda v, e: v._calls.use(e, e.tool_call_id),
+        ToolCallEndEvent: lambda v, e: v._calls.end(e, e.tool_call_id),
+        ReasoningStartEvent: lambda v, e: v._spans.start(e, e.message_id),
+        ReasoningEndEvent: lambda v, e: v._spans.end(e, e.message_id),
+        ReasoningMessageStartEvent: lambda v, e: v._reasonings.start(e, e.message_id),
+        ReasoningMessageContentEvent: lambda v, e: v._reasonings.use(e, e.message_id),
+        ReasoningMessageEndEvent: lambda v, e: v._reasonings.end(e, e.message_id),
+        ReasoningEncryptedValueEvent: SequenceVerifier._encrypted_value,
+        ToolCallResultEvent: SequenceVerifier._tool_result,
+        MessagesSnapshotEvent: SequenceVerifier._messages_snapshot,
+        ActivitySnapshotEvent: SequenceVerifier._activity_snapshot,
+        ActivityDeltaEvent: SequenceVerifier._activity_delta,
+        StepStartedEvent: SequenceVerifier._step_started,
+        StepFinishedEvent: SequenceVerifier._step_finished,
+        SubagentStartedEvent: SequenceVerifier._subagent_started,
+        SubagentFinishedEvent: SequenceVerifier._subagent_ended,
+        SubagentErrorEvent: SequenceVerifier._subagent_ended,
+        StateSnapshotEvent: _anything,
+        StateDeltaEvent: _anything,
+        RawEvent: _anything,
+        CustomEvent: _anything,
+        RunFinishedEvent: SequenceVerifier._run_finished,
+        RunErrorEvent: SequenceVerifier._run_error,
+    },
+)
+_FINISHED = _State("after RUN_FINISHED comes RUN_STARTED or RUN_ERROR", _NEW.rules)
+_FAILED = _State(
+    "after RUN_ERROR comes RUN_STARTED", {RunStartedEvent: SequenceVerifier._run_started}
+)

@@ -166,7 +166,13 @@ CASES: dict[str, tuple[list[Json], list[Json], list[Json], list[str]]] = {
         [],
     ),
     "a call that is restated starts over when it is started again": (
-        [tool(), args("n"), tool(), args("new"), tool_end(), args("newer"), tool_end()],
+        [tool(), args("n"), tool(), args("new"), tool_end()],
+        [said("m", toolCalls=[call("c", "old")])],
+        [said("m", toolCalls=[call("c", "new")])],
+        [],
+    ),
+    "a call that is restated starts over after its end": (
+        [tool(), args("new"), tool_end(), args("newer"), tool_end()],
         [said("m", toolCalls=[call("c", "old")])],
         [said("m", toolCalls=[call("c", "newer")])],
         [],

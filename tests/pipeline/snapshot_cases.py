@@ -178,9 +178,13 @@ MORE_CASES: dict[str, tuple[list[Json], list[Json], list[Json], list[str]]] = {
         [],
     ),
     "after a snapshot without an earlier result": (
-        [result("c", "t1"), snapshot(said("m", toolCalls=[call("c")])), result("c", "t2")],
-        [said("m", toolCalls=[call("c")])],
-        [said("m", toolCalls=[call("c")]), answer("c", "t2")],
+        [
+            result("c", "t1"),
+            snapshot(said("m", toolCalls=[call("c")]), said("n", "x")),
+            result("c", "t2"),
+        ],
+        [said("m", toolCalls=[call("c")]), said("n", "x")],
+        [said("m", toolCalls=[call("c")]), answer("c", "t2"), said("n", "x")],
         [],
     ),
     "after a snapshot, text and results find their place": (

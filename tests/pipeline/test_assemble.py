@@ -194,6 +194,15 @@ RUNS: dict[str, tuple[list[Json], tuple[Any, ...]]] = {
         [run(), *called("c"), finish(), run("2"), finish("2")],
         ("success", None, None, [], [], []),
     ),
+    "pending calls that were named are those of their run": (
+        [
+            run(),
+            finish(outcome={"type": "success", "pendingToolCallIds": ["x"]}),
+            run("2"),
+            finish("2"),
+        ],
+        ("success", None, None, [], [], []),
+    ),
     "pending calls as they are named": (
         [
             run(),
@@ -268,12 +277,10 @@ def test_halves_of_a_character_in_arguments(
 
 
 def test_half_at_the_end_of_a_part_stays_alone() -> None:
-    halves: list[Any] = [TextMessageContentEvent(message_id="m", delta=each) for each in HIGH + LOW]
-    assembler, warnings = assemble(
-        [start(), halves[0], start(), halves[1], end()], [said("m", [IMAGE], "user")]
-    )
-    parts = [IMAGE, part("\ufffd"), part("\ufffd")]
-    assert as_json(assembler.messages) == [said("m", parts, "user")]
+    half = TextMessageContentEvent(message_id="m", delta=HIGH)
+    events: list[Any] = [start(), half, start(), text("x"), end()]
+    assembler, warnings = assemble(events, [said("m", [IMAGE], "user")])
+    assert as_json(assembler.messages) == [said("m", [IMAGE, part("\ufffd"), part("x")], "user")]
     assert [warning.kind for warning in warnings] == ["surrogate"]
 
 

@@ -1,0 +1,1 @@
+"""The stages between decoded events and the application (protocol page "processing")."""

@@ -6,7 +6,6 @@ import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from .messages import Message, UserMessage
 from .recording import read_recording
 from .run_input import RunAgentInput
 
-__all__ = ["Passage", "are_equal", "play", "replay_agent", "serve", "shipped_recording"]
+__all__ = ["Passage", "are_equal", "play", "replay_agent", "serve"]
 
 
 class Passage(NamedTuple):
@@ -33,12 +32,6 @@ class Passage(NamedTuple):
     messages: list[Message]
     state: Any
     seconds: float
-
-
-def shipped_recording() -> Path:
-    """The recording that comes with the package."""
-    with as_file(files("agui_wire") / "recordings" / "pydantic_ai.jsonl") as path:
-        return path
 
 
 def replay_agent(path: Path) -> Agent:

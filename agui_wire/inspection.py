@@ -18,11 +18,20 @@ from .pipeline.expand import ChunkExpander
 from .pipeline.verify import SequenceVerifier
 from .recording import Recorded, json_line, json_text, read_frames
 
-__all__ = ["assembled", "check", "events_as_lines", "statistics"]
+__all__ = ["assembled", "check", "events_as_lines", "printable", "statistics"]
 
 _DROPPED = "(dropped)"
 
 Write = Callable[[bytes], Any]
+
+
+# Text of a peer's must not steer the terminal: every control character but tab and line feed.
+_CONTROLS = {code: "\ufffd" for code in [*range(32), *range(127, 160)] if chr(code) not in "\t\n"}
+
+
+def printable(text: str) -> str:
+    """Text of a peer's as it may be shown on a terminal."""
+    return text.translate(_CONTROLS).encode("utf-8", "replace").decode()
 
 
 def events_as_lines(recording: Iterable[Recorded], write: Write) -> None:
@@ -133,7 +142,8 @@ class _Findings(WarningLog):
         if self.event_type:
             place += f" {self.event_type}"
         for what, message in self._lines:
-            write(f"{place}: {what}: {message}\n".encode("utf-8", "backslashreplace"))
+            line = printable(message).replace("\n", " ")
+            write(f"{place}: {what}: {line}\n".encode())
         self._lines.clear()
         self.event_type = ""
 

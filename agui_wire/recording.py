@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -26,6 +27,7 @@ __all__ = [
     "json_text",
     "read_frames",
     "read_recording",
+    "shipped_recording",
 ]
 
 JSON_LINES = "application/jsonl"
@@ -68,6 +70,11 @@ class Recorded(NamedTuple):
     offset: int
     size: int
     events: list[Event]
+
+
+def shipped_recording() -> Path:
+    """The recording that comes with the package: one run of a pydantic-ai agent."""
+    return Path(__file__).with_name("recordings") / "pydantic_ai.jsonl"
 
 
 def guess_wire(start: bytes) -> str:
@@ -121,7 +128,8 @@ def read_recording(
 ) -> Iterator[Recorded]:
     """The frames of a recording, decoded as they are read; `media_type` is guessed if not given.
 
-    `warnings` is closed at the end. Raises StreamError, with event index and byte offset, after the frames before the fault.
+    `warnings` is closed at the end. Raises StreamError, with event index and byte offset, after
+    the frames before the fault.
     """
     warnings = warnings or WarningLog()
     wire, frames = read_frames(stream, media_type)

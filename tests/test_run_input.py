@@ -59,6 +59,12 @@ def test_what_may_be_absent_reads_as_empty() -> None:
             "/protocolVersion",
         ),
         (
+            b'{"threadId":"t","runId":"r","messages":[],"protocolVersion":"'
+            + b"9" * 5000
+            + b'.0"}',
+            "/protocolVersion",
+        ),
+        (
             b'{"threadId":"t","runId":"r","messages":[],"state":'
             + b"[" * 5000
             + b"]" * 5000

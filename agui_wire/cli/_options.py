@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
 from .._warnings import StreamWarning
+from ..inspection import printable
 from ..recording import WIRE_NAMES
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "media_type_of",
     "print_error",
     "print_warning",
-    "printable",
 ]
 
 guessed_wire = click.option(
@@ -43,15 +42,6 @@ def print_warning(warning: StreamWarning) -> None:
     click.echo(f"warning: {place}{printable(warning.message + where)}{times}", err=True)
 
 
-# A peer's text must not steer the terminal: every control character but tab and line feed.
-_CONTROLS = {code: "\ufffd" for code in [*range(32), *range(127, 160)] if chr(code) not in "\t\n"}
-
-
-def printable(text: str) -> str:
-    """Text of a peer's as it may be shown on a terminal."""
-    return text.translate(_CONTROLS).encode("utf-8", "replace").decode()
-
-
 @contextmanager
 def extra_http() -> Iterator[None]:
     """Around the imports of a command that needs the extra `http`."""
@@ -61,5 +51,5 @@ def extra_http() -> Iterator[None]:
         if error.name != "aiohttp":
             raise
         raise click.ClickException(
-            f"this command needs the extra `http`: {sys.executable} -m pip install 'agui-wire[http]'"
+            "this command needs the extra `http`: pip install 'agui-wire[http]'"
         ) from None

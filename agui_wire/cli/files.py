@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import BinaryIO, Literal
 
 import click
@@ -10,7 +11,9 @@ import click
 from .._warnings import WarningLog
 from ..encoder import EventEncoder
 from ..errors import AguiWireError, StreamError
+from ..events import Event
 from ..inspection import assembled, check, events_as_lines, statistics
+from ..media_types import SSE_MEDIA_TYPE
 from ..recording import JSON_LINES, WIRE_NAMES, json_line, read_recording
 from ._options import guessed_wire, media_type_of, print_error, print_warning
 
@@ -77,7 +80,10 @@ def convert(
         lossy_int=lossy_int,
         on_warning=lambda warning: warnings.warn(warning.kind, warning.path, warning.message),
     )
-    encode = json_line if media_type == JSON_LINES else encoder.encode_binary
+    # On the text wires half a surrogate pair is kept, as it was recorded.
+    encode: Callable[[Event], bytes] = encoder.encode_binary
+    if media_type in (JSON_LINES, SSE_MEDIA_TYPE):
+        encode = json_line if media_type == JSON_LINES else _sse_event
     try:
         for recorded in read_recording(file, media_type_of(wire), warnings):
             for event in recorded.events:
@@ -85,3 +91,7 @@ def convert(
     except AguiWireError as error:
         print_error(error)
         sys.exit(1)
+
+
+def _sse_event(event: Event) -> bytes:
+    return b"data: " + json_line(event) + b"\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import sys
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ..errors import AguiWireError
-from ..recording import WIRE_NAMES
+from ..recording import WIRE_NAMES, shipped_recording
 from ._options import extra_http
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ _recording = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--port", default=0, show_default=True, help="0 takes a free one.")
 def serve(file: Path, host: str, port: int) -> None:
     """Serve a recording (FILE) as an agent; prints the URL. Needs the extra `http`."""
+    import asyncio
+
     with extra_http():
         from .. import demo
 
@@ -49,10 +50,12 @@ def demo(replay: Path | None) -> None:
 
     Exits 0 only if the three wires gave equal events. Needs the extra `http`.
     """
+    import asyncio
+
     with extra_http():
         from .. import demo as demo_module
 
-    recording = replay or demo_module.shipped_recording()
+    recording = replay or shipped_recording()
     passages = _or_fail(lambda: asyncio.run(demo_module.play(recording)))
     _print_table(passages)
     equal = demo_module.are_equal(passages)

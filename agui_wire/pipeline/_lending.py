@@ -7,6 +7,7 @@ from typing import Any
 
 __all__ = ["ListLender"]
 
+
 class _Loan:
     __slots__ = ("items", "length", "stale")
 

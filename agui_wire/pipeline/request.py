@@ -19,6 +19,7 @@ from ..errors import EncodeError, MalformedEvent, RunInputError
 from ..media_types import PROTOCOL_VERSION
 from ..run_input import RunAgentInput
 from .enforce import fill_lists, prune
+from .owners import shown
 from .retired import upgrade_message
 
 __all__ = ["read_run_input", "write_run_input"]
@@ -67,19 +68,17 @@ def _check_version(version: str | None, log: WarningLog) -> None:
     if version is None or version == PROTOCOL_VERSION:
         return
     match = _VERSION.fullmatch(version)
-    ours = int(PROTOCOL_VERSION.partition(".")[0])
+    ours = PROTOCOL_VERSION.partition(".")[0]
     if match is None:
-        log.warn("protocol-version", "/protocolVersion", f"{version!r} is no MAJOR.MINOR version")
-    elif int(match[1]) != ours:
+        message = f"the client's protocolVersion {shown(version)} is not MAJOR.MINOR"
+    elif match[1] != ours:
         raise RunInputError(
-            f"protocol version {version} is not served here, only {ours}.x", "/protocolVersion"
+            f"protocol version {shown(version)} is not served here, only {ours}.x",
+            "/protocolVersion",
         )
     else:
-        log.warn(
-            "protocol-version",
-            "/protocolVersion",
-            f"the client speaks protocol {version}, newer than {PROTOCOL_VERSION}",
-        )
+        message = f"the client speaks protocol {shown(version)}, newer than {PROTOCOL_VERSION}"
+    log.warn("protocol-version", "/protocolVersion", message)
 
 
 def write_run_input(run_input: RunAgentInput | dict[str, Any]) -> bytes:

@@ -17,7 +17,6 @@ from ..events import (
     RawEvent,
     ReasoningEncryptedValueEvent,
     ReasoningEndEvent,
-    ReasoningMessageChunkEvent,
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
@@ -33,12 +32,10 @@ from ..events import (
     SubagentErrorEvent,
     SubagentFinishedEvent,
     SubagentStartedEvent,
-    TextMessageChunkEvent,
     TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
     ToolCallArgsEvent,
-    ToolCallChunkEvent,
     ToolCallEndEvent,
     ToolCallResultEvent,
     ToolCallStartEvent,
@@ -48,7 +45,6 @@ from .owners import Items, Owners, check_owner, listed, name_of, shown
 
 __all__ = ["SequenceVerifier"]
 
-_CHUNKS = (TextMessageChunkEvent, ToolCallChunkEvent, ReasoningMessageChunkEvent)
 _SUBAGENT_EVENTS = (SubagentStartedEvent, SubagentFinishedEvent, SubagentErrorEvent)
 
 # The first of these that an event has is the id that an error names.
@@ -101,11 +97,8 @@ class SequenceVerifier:
         ids = [getattr(event, field) for field in names if hasattr(event, field)]
         item_id = ids[0] if ids else None
         subject = name if item_id is None else f"{name} of {shown(item_id)}"
-        if self._state is not _RUNNING:
-            reason = self._state.admits
-        elif isinstance(event, _CHUNKS):
-            reason = "chunks have to be expanded first"
-        else:
+        reason = self._state.admits
+        if self._state is _RUNNING and isinstance(event, RunStartedEvent):
             reason = f"run {shown(self._run[1])} is open"
         return ProtocolViolation(f"{subject} is out of place: {reason}", name, item_id)
 
@@ -290,7 +283,7 @@ _NEW = _State(
     },
 )
 _RUNNING = _State(
-    "a run is open",
+    "chunks have to be expanded first",
     {
         TextMessageStartEvent: lambda v, e: v._texts.start(e, e.message_id),
         TextMessageContentEvent: lambda v, e: v._texts.use(e, e.message_id),

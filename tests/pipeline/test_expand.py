@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from random import Random
@@ -236,8 +237,18 @@ CASES: dict[str, tuple[list[Json], list[Json]]] = {
             by("s", written("n")),
             by("q", thought("r")),
             written(delta="a"),
+            written(delta="b"),
+            by("s", state(1)),
         ],
-        [tool(), by("s", opened("n")), by("q", mused("START")), by("s", text("a", "n"))],
+        [
+            tool(),
+            by("s", opened("n")),
+            by("q", mused("START")),
+            by("s", text("a", "n")),
+            by("s", text("b", "n")),
+            by("s", end("n")),
+            by("s", state(1)),
+        ],
     ),
     "neither id nor tag: the only one that is left": (
         [by("s", written("n")), by("q", written("p")), by("s", state(1)), written(delta="a")],
@@ -446,11 +457,13 @@ def steps_of(act: Callable[[Event], object], event: Event) -> int:
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # what it calls back would be counted too
     sys.settrace(trace)
     try:
         act(event)
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 

@@ -17,7 +17,7 @@ from agui_wire import (
     from_dict,
 )
 from agui_wire._warnings import WarningLog
-from agui_wire.pipeline.verify import SequenceVerifier
+from agui_wire.pipeline.verify import SequenceVerifier, _version_key
 from tests.pipeline.building import (
     Json,
     activity,
@@ -245,6 +245,21 @@ def test_protocol_version(version: str | None, says: str | None) -> None:
     assert says is None or says in warnings[0].message
 
 
+def test_versions_compare_as_numbers() -> None:
+    keys = [_version_key(version) for version in ("0.10", "1.0", "1.9", "1.10", "2.0", "10.0")]
+    assert None not in keys
+    assert keys == sorted(keys, key=lambda key: key or [])
+
+
+@pytest.mark.parametrize(
+    "chunk", [event for event, _, _ in EVENTS if "CHUNK" in event["type"]], ids=lambda e: e["type"]
+)
+def test_a_chunk_has_to_be_expanded_first(chunk: Json) -> None:
+    verifier, _ = verifier_of([run()])
+    with pytest.raises(ProtocolViolation, match="expanded first"):
+        verifier.verify(from_dict(chunk))
+
+
 def interrupted(*ids: str) -> Json:
     interrupts = [{"id": each, "reason": "ask"} for each in ids]
     return finish(outcome={"type": "interrupt", "interrupts": interrupts})
@@ -283,6 +298,10 @@ def test_a_finish_is_held_to_its_own_run() -> None:
             ["call 'c'", "span 'r'", "message 'r'", "step 'p' of the parent agent", "subagent 's'"],
         ),
         ([run(), *(tool(f"c{n}") for n in range(8))], ["'c4' and 3 more"]),
+        (
+            [run(), *(tool(f"c{n}") for n in range(5)), step("STARTED"), agent("STARTED")],
+            ["'c4' and 2 more"],
+        ),
     ],
 )
 def test_truncation(events: list[Json], words: list[str]) -> None:

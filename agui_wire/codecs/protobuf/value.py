@@ -45,8 +45,8 @@ _WIRE_TYPES = {
 
 
 def encode_value(value: Any) -> bytes:
-    """The Value of a plain JSON value, whose integers a double must hold (EncodeError is the
-    caller's to raise before)."""
+    """The Value of a plain JSON value. Raises ValueError or OverflowError for an integer that no
+    double holds exactly."""
     kind = type(value)
     if kind is str:
         text: bytes = value.encode()
@@ -66,6 +66,8 @@ def encode_value(value: Any) -> bytes:
             out += encode_varint(len(inner))
             out += inner
         return b"\x32" + encode_varint(len(out)) + bytes(out)
+    if kind is int and not -_MAX_EXACT <= value <= _MAX_EXACT and float(value) != value:
+        raise ValueError(f"no double holds {value} exactly")
     return b"\x11" + _pack_double(value)
 
 

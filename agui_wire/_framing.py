@@ -185,15 +185,11 @@ class SseSplitter:
         frames: list[memoryview],
     ) -> int:
         """Ends the event that an earlier chunk began, if `chunk` holds its blank line."""
-        # The blank line may begin with up to three bytes that are held already.
-        kept = max(0, len(self._held) - 3)
-        seam = bytes(self._held[kept:]) + bytes(chunk[position : position + 3])
-        end = _BLANK_LINE.search(seam)
-        if end is not None and end.end() > len(self._held) - kept:
-            stop = position + end.end() - (len(self._held) - kept)
-            # The seam may cut a CRLF in two.
-            if chunk[stop - 1] == 0x0D and stop < len(chunk) and chunk[stop] == 0x0A:
-                stop += 1
+        # A blank line that begins in what is held has a CRLF there at most, and three bytes here.
+        tail = bytes(self._held[-2:])
+        seam = _BLANK_LINE.search(tail + bytes(chunk[position : position + 3]))
+        if seam is not None and seam.start() < len(tail):
+            stop = position + seam.end() - len(tail)
         else:
             found = blank_line.search(chunk, position)
             if found is None:

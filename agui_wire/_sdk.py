@@ -22,6 +22,8 @@ __all__ = ["SdkModel", "sdk_model", "sdk_object", "sdk_text"]
 
 # The serialiser by which the SDK's models leave out None themselves; older SDKs have none.
 _ROOT_SERIALIZER = "_omit_fields_without_value"
+# Required, and open to every JSON value, so that None is one.
+_OPEN_FIELDS = {"snapshot", "value", "event"}
 _NESTING_FIELDS = {"messages", "input"}
 _ATOMS = frozenset((str, bool, int, type(None)))
 _STRINGS = frozenset((str,))
@@ -49,10 +51,11 @@ def sdk_model(cls: type) -> SdkModel | None:
     origins = [base for base in cls.__mro__ if _is_sdk(base)]
     if not origins:
         return None
+    drops_nulls = not hasattr(origins[0], _ROOT_SERIALIZER)
     return SdkModel(
         is_event=any(base.__name__ == "BaseEvent" for base in origins),
-        fields=_fields(cls, origins[0]),
-        drops_nulls=not hasattr(origins[0], _ROOT_SERIALIZER),
+        fields=_fields(cls, origins[0], drops_nulls),
+        drops_nulls=drops_nulls,
     )
 
 
@@ -60,7 +63,7 @@ def _is_sdk(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "ag_ui" and hasattr(cls, "model_dump_json")
 
 
-def _fields(cls: Any, origin: Any) -> dict[str, tuple[str, bool]] | None:
+def _fields(cls: Any, origin: Any, drops_nulls: bool) -> dict[str, tuple[str, bool]] | None:
     """The fields, where nothing that a subclass did can change the text."""
     decorators = cls.__pydantic_decorators__
     if (
@@ -76,7 +79,8 @@ def _fields(cls: Any, origin: Any) -> dict[str, tuple[str, bool]] | None:
     return {
         name: (
             field.serialization_alias or field.alias or name,
-            not field.is_required() and field.default is None,
+            name not in _OPEN_FIELDS
+            and (drops_nulls or (not field.is_required() and field.default is None)),
         )
         for name, field in cls.model_fields.items()
     }
@@ -85,9 +89,9 @@ def _fields(cls: Any, origin: Any) -> dict[str, tuple[str, bool]] | None:
 def sdk_text(event: Any, model: SdkModel, policy: Policy, warn: Warn) -> bytes | None:
     """The JSON text that the event's own encoder writes, or None where that is no valid event.
 
-    In one thing it differs from SDKs whose encoder leaves out None: those lose the None of a
-    required field and of models in open JSON, which are data. Raises EncodeError where the
-    event holds a number that `policy` refuses.
+    In one thing it differs from SDKs whose encoder leaves out None: those lose a None that is
+    the whole of required open JSON, and None in models inside open JSON, which are data. Raises
+    EncodeError where the event holds a number that `policy` refuses.
     """
     obj: dict[str, Any] | None = None
     try:

@@ -150,6 +150,25 @@ def test_a_fault_stays_what_it_was_when_the_stream_is_closed() -> None:
         decoder.close()
 
 
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r\n", b"\r\r"])
+def test_an_sse_fault_has_its_offset_for_any_line_ends_and_cuts(end: bytes) -> None:
+    good = frame("sse", GOOD)[:-2] + end
+    body = good + good + b"data: no JSON" + end
+    for chunks in two_pieces(body):
+        refusal = read("sse", chunks).refusal
+        assert refusal is not None
+        assert refusal[2:] == (2, 2 * len(good))
+
+
+def test_a_last_event_that_is_bad_stays_bad() -> None:
+    """It is read when the stream is closed, and the fault outlasts that."""
+    for bad, kind in ((loose("sse", BAD), MalformedEvent), (nested("sse", 101), DepthExceeded)):
+        refusal = read("sse", frame("sse", GOOD) + bad[:-2]).refusal
+        assert refusal is not None
+        assert refusal.kind is kind
+        assert refusal.event_index == 1
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_decode_raises_where_a_body_is_bad(wire: str) -> None:
     body = frame(wire, GOOD) * 2
@@ -258,10 +277,12 @@ def test_the_depth_limit_is_settable(wire: str, max_depth: int) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_depth_limit_past_what_python_can_nest(wire: str) -> None:
-    for levels in (*range(470, 500), *range(950, 1000), 6000):
+    for levels in (*range(470, 500), *range(950, 1000)):
         refusal = read(wire, nested(wire, levels), max_depth=5000).refusal
         assert refusal is None or refusal.kind is DepthExceeded
+    refusal = read(wire, nested(wire, 5001), max_depth=5000).refusal
     assert refusal is not None
+    assert refusal.kind is DepthExceeded
 
 
 def test_depth_counts_where_the_strict_decode_does_not_come_to() -> None:
@@ -351,6 +372,25 @@ def test_json_numbers(text: str, value: Any) -> None:
     assert reading.kinds == (["non-finite"] if value is None else [])
     if value is not None and -(2**63) <= value < 2**64:
         assert snapshot_of(read("msgpack", frame("msgpack", reading.events[0]))) == value
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        (1.0, 1),
+        (-3.0, -3),
+        (0.5, 0.5),
+        (2.0**53, 2**53),
+        (-(2.0**53), -(2**53)),
+        (2.0**53 + 2, 2.0**53 + 2),
+        (1e300, 1e300),
+        (-0.0, -0.0),
+        (5e-324, 5e-324),
+    ],
+)
+def test_protobuf_numbers_are_integers_where_a_double_counts(number: float, value: Any) -> None:
+    body = frame("protobuf", {"type": "STATE_SNAPSHOT", "snapshot": number})
+    assert repr(snapshot_of(read("protobuf", body))) == repr(value)
 
 
 @pytest.mark.parametrize("wire", BINARY_WIRES)

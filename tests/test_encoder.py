@@ -348,8 +348,8 @@ def test_what_is_no_event(wire: str, thing: Any, name: str) -> None:
         with pytest.raises(EncodeError) as caught:
             verb(argument)
         assert name in str(caught.value)
-    error = RunErrorEvent(message=str(caught.value))
-    assert agui_wire.decode(encoder.encode_binary(error), wire) == [error]
+        error = RunErrorEvent(message=str(caught.value))
+        assert agui_wire.decode(encoder.encode_binary(error), wire) == [error]
 
 
 FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}

@@ -62,6 +62,8 @@ SSE_STREAMS: list[tuple[str, bytes, list[bytes]]] = [
     ("bom and blank line", b"\xef\xbb\xbf\n\ndata: a\n\n", [b"a"]),
     ("no space", b"data:a\n\n", [b"a"]),
     ("only one space is taken", b"data:  a \n\n", [b" a "]),
+    ("also after another field", b"id: 1\ndata:  a \n\n", [b" a "]),
+    ("nothing but a bom", b"\xef\xbb\xbf", []),
     ("a colon in the data", b"data: a:b: c\n\n", [b"a:b: c"]),
     ("several data lines", b"data: a\ndata:\ndata:b\n\n", [b"a\n\nb"]),
     ("comment block", b": ping\n\ndata: a\n\n: ping\n\n", [b"a"]),
@@ -131,6 +133,26 @@ def test_sse_cut_before_the_data_is_truncated(rest: bytes) -> None:
         with pytest.raises(TruncatedStream) as info:
             reader.close()
         assert refusal_of(info.value)[2:] == (1, 9)
+
+
+def test_sse_cut_behind_a_bom_is_truncated() -> None:
+    for rest in (b"d", b"data", b"data:"):
+        reader = FrameReader(SSE_MEDIA_TYPE)
+        assert reader.feed(b"\xef\xbb\xbf" + rest) == []
+        with pytest.raises(TruncatedStream):
+            reader.close()
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r\n", b"\n\r\n", b"\r\r", b"\n\r"])
+def test_sse_frames_are_the_same_wherever_the_stream_is_cut(end: bytes) -> None:
+    event = b"data: a" + end
+    for chunks in two_pieces(event * 3):
+        found = frames_of("sse", chunks)
+        if end.endswith(b"\r\n") and chunks[0].endswith(event[:-1]):
+            # Given at its CR; the LF came later and is dropped.
+            torn = found.pop(len(chunks[0]) // len(event))
+            assert torn == event[:-1]
+        assert set(found) == {event}
 
 
 @pytest.mark.parametrize("wire", BINARY_WIRES)

@@ -102,6 +102,14 @@ def test_a_new_run_mints_new_ids_and_leaves_nothing_open() -> None:
     assert not set(repeated[:6]) & set(repeated[6:])
 
 
+def test_nothing_stays_open_behind_its_end_or_its_run() -> None:
+    content = THOUGHT[2]
+    for between in (THOUGHT[4], {**STARTED, "runId": "r2"}):
+        reading = ids(translated(STARTED, THOUGHT[1], content, between, content, content))
+        assert reading[0] == reading[1]
+        assert reading[-2] == reading[-1] != reading[0]
+
+
 def test_content_without_an_opener_gets_an_id_of_its_own() -> None:
     start, end = ids(translated(THOUGHT[2], THOUGHT[4]))
     assert start == end

@@ -95,6 +95,18 @@ def test_a_peer_cannot_make_the_log_grow_without_end(caplog: pytest.LogCaptureFi
     assert len(caplog.records) == len(told)
 
 
+def test_closing_twice_tells_nothing_twice() -> None:
+    told: list[StreamWarning] = []
+    log = WarningLog(told.append)
+    for index in range(MAX_DISTINCT_WARNINGS + 1):
+        log.warn("null", f"/p{index}", "m")
+    log.close()
+    assert told[-1].kind == "suppressed"
+    count = len(told)
+    log.close()
+    assert len(told) == count
+
+
 def test_a_peer_cannot_make_a_warning_as_long_as_a_frame(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

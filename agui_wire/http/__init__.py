@@ -6,14 +6,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .client import AgentClient, Run
+    from .client import AgentClient, Run, SyncRun
+    from .conversation import Conversation
     from .server import agent_handler, event_stream_response
 
-__all__ = ["AgentClient", "Run", "agent_handler", "event_stream_response"]
+__all__ = [
+    "AgentClient",
+    "Conversation",
+    "Run",
+    "SyncRun",
+    "agent_handler",
+    "event_stream_response",
+]
 
 _HOMES = {
     "AgentClient": ".client",
+    "Conversation": ".conversation",
     "Run": ".client",
+    "SyncRun": ".client",
     "agent_handler": ".server",
     "event_stream_response": ".server",
 }

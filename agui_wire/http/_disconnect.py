@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["disconnection"]
+__all__ = ["calling_when_lost"]
 
 
 class _Watch(asyncio.Protocol):
     """Stands before a transport's protocol and hears connection_lost first."""
 
-    def __init__(self, protocol: Any, lost: asyncio.Event) -> None:
+    def __init__(self, protocol: Any, lost: Callable[[], object]) -> None:
         self._protocol = protocol
         self._lost = lost
+        self.is_lost = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._protocol, name)
@@ -34,22 +35,24 @@ class _Watch(asyncio.Protocol):
         self._protocol.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._lost.set()
+        self.is_lost = True
+        self._lost()
         self._protocol.connection_lost(exc)
 
 
 @contextmanager
-def disconnection(transport: asyncio.BaseTransport | None) -> Iterator[asyncio.Event]:
-    """An event that is set when the connection is lost, while the block runs."""
-    lost = asyncio.Event()
+def calling_when_lost(
+    transport: asyncio.BaseTransport | None, lost: Callable[[], object]
+) -> Iterator[None]:
+    """Calls `lost` when the connection is lost while the block runs, or at once if it is."""
     if transport is None or transport.is_closing():
-        lost.set()
-        yield lost
+        lost()
+        yield
         return
-    protocol = transport.get_protocol()
-    transport.set_protocol(_Watch(protocol, lost))
+    watch = _Watch(transport.get_protocol(), lost)
+    transport.set_protocol(watch)
     try:
-        yield lost
+        yield
     finally:
-        if not lost.is_set():
-            transport.set_protocol(protocol)
+        if not watch.is_lost:
+            transport.set_protocol(watch._protocol)

@@ -17,6 +17,7 @@ from ._transcode import SseTranscoder
 
 if TYPE_CHECKING:
     from ._asgi_agent import Agent
+    from ._pump import ErrorMessage
 
 __all__ = ["BinaryTransport", "agent_app"]
 
@@ -45,24 +46,43 @@ def agent_app(
     agent: Agent,
     *,
     max_body_size: int = 10 * 1024 * 1024,
-    error_message: str = "The agent failed.",
+    error_message: ErrorMessage = "The agent failed.",
     keep_alive: float | None = 15.0,
+    on_disconnect: Literal["cancel", "detach"] = "cancel",
+    coalesce: float | None = None,
+    verify: bool = False,
     **encoder_options: Any,
 ) -> ASGIApp:
     """An ASGI application that serves an agent on every path, under asyncio.
 
-    `agent(run_input)` gives an async iterator of events. A body that is no run input is answered
-    with 400 and a JSON body that names the path, another content type with 415, one over
-    `max_body_size` bytes with 413, another method than POST with 405. Where the agent raises,
-    stops without a terminal event or yields what cannot be encoded, the stream ends with one
-    RUN_ERROR: it says `error_message`, the traceback goes to the logger `agui_wire`. When the
-    client is gone, the iterator is closed at once and awaited. `keep_alive` is how many idle
-    seconds pass before a comment is sent on SSE, None for never; the binary wires have no
-    heartbeat. `encoder_options` are those of EventEncoder.
+    `agent(run_input)` is an async generator, or a coroutine that returns an async iterator of
+    events. Before the run starts, failures are HTTP statuses with a JSON body: 400 for a body
+    that is no run input (it names the path), 415 for another content type than
+    application/json, 413 for more than `max_body_size` bytes (10 MiB), 405 for another method
+    than POST, 500 where `agent` raises before it gives an iterator.
+
+    After that, where the agent raises, stops without a terminal event or yields what cannot be
+    encoded, the stream ends with one RUN_ERROR; `error_message` is what it says, or makes that
+    of the exception, whose traceback goes to the logger `agui_wire`. When the client is gone,
+    the iterator is closed at once and awaited ("cancel"), or runs to its end unheard ("detach").
+
+    `keep_alive` is how many idle seconds pass before a comment is sent on SSE, None for never;
+    the binary wires have no heartbeat. `coalesce` lets adjacent deltas of one kind and id wait
+    so many seconds to leave as one. `verify` holds the agent to the sequence rules: what breaks
+    them becomes the RUN_ERROR. `encoder_options` are those of EventEncoder.
     """
     from ._asgi_agent import AgentApp
 
-    return AgentApp(agent, max_body_size, error_message, keep_alive, encoder_options)
+    return AgentApp(
+        agent,
+        max_body_size=max_body_size,
+        error_message=error_message,
+        keep_alive=keep_alive,
+        on_disconnect=on_disconnect,
+        coalesce=coalesce,
+        verify=verify,
+        **encoder_options,
+    )
 
 
 class BinaryTransport:

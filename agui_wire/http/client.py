@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from types import TracebackType
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import aiohttp
+from aiohttp import compression_utils
 
-from .._warnings import StreamWarning
-from ..errors import TruncatedStream, UnexpectedResponse
-from ..events import Event
-from ..media_types import AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE, wire_of
-from ..messages import Message
-from ..pipeline.assemble import MessageAssembler
-from ..pipeline.consumer import StreamConsumer
-from ..pipeline.request import read_run_input, write_run_input
+from .._json import DEFAULT_MAX_DEPTH, DEFAULT_MAX_FRAME_SIZE
+from ..media_types import AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE, SSE_MEDIA_TYPE, wire_of
+from ..pipeline.consumer import Middleware
 from ..run_input import RunAgentInput
+from ._compress import Compression, acceptable_codings
+from ._run import Endpoint, Run, SyncRun
 
-__all__ = ["AgentClient", "Run"]
+__all__ = ["AgentClient", "Run", "SyncRun"]
 
-_MAX_EXCERPT = 2048
+_SHORT_NAMES = {
+    "protobuf": AGUI_MEDIA_TYPE,
+    "msgpack": MSGPACK_MEDIA_TYPE,
+    "sse": SSE_MEDIA_TYPE,
+}
 
 
 class AgentClient:
-    """An agent behind a URL.
+    """An agent behind a URL; each run is a request of its own, and shares nothing with others.
 
-    `wires` are the media types to ask for, the best first; SSE is always named, and the answer's
-    Content-Type alone decides how it is read. `session` is used and not closed; without one each
-    run has its own. `connect_timeout` and `stall_timeout` (between two reads) are in seconds.
+    - `session`: an aiohttp session to use; it is not closed. Without one each run has its own.
+    - `headers`: sent with every run; those that the protocol needs are added.
+    - `wires`: what to ask for, as media types or as "protobuf", "msgpack", "sse" (protobuf and
+      SSE). SSE is always named. The answer's Content-Type alone decides how it is read.
+    - `compression`: what to accept, "gzip", "zstd" or "auto"; None (the default) for nothing.
+    - `connect_timeout`: seconds until the connection stands (30).
+    - `stall_timeout`: seconds without a byte from the server, heartbeats included (None).
+    - `total_timeout`: seconds for a whole run (None). For all three, None waits for ever.
+    - `max_frame_size` in bytes, `max_depth` in JSON levels, `middleware`: as in StreamConsumer.
+
+    Raises ValueError for a wire or a compression that there is not, ImportError for
+    `compression="zstd"` without its library.
     """
 
     def __init__(
@@ -38,19 +49,35 @@ class AgentClient:
         session: aiohttp.ClientSession | None = None,
         headers: Mapping[str, str] | None = None,
         wires: Sequence[str] = (AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE),
+        compression: Compression | None = None,
         connect_timeout: float | None = 30.0,
         stall_timeout: float | None = None,
+        total_timeout: float | None = None,
+        max_frame_size: int = DEFAULT_MAX_FRAME_SIZE,
+        max_depth: int = DEFAULT_MAX_DEPTH,
+        middleware: Iterable[Middleware] = (),
     ) -> None:
-        self.url = url
-        self._session = session
-        names = dict.fromkeys([*map(wire_of, wires), SSE_MEDIA_TYPE])
-        self._headers = {
-            **(headers or {}),
+        if isinstance(wires, str):
+            wires = (wires,)
+        names = dict.fromkeys([*(_media_type(wire) for wire in wires), SSE_MEDIA_TYPE])
+        ours = {
             "Accept": ", ".join(names),
+            "Accept-Encoding": ", ".join(_readable(compression)) or "identity",
             "Content-Type": "application/json",
         }
-        self._timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=connect_timeout, sock_read=stall_timeout
+        replaced = {name.lower() for name in ours}
+        kept = {n: v for n, v in (headers or {}).items() if n.lower() not in replaced}
+        self.url = url
+        self._endpoint = Endpoint(
+            url=url,
+            headers={**kept, **ours},
+            timeout=aiohttp.ClientTimeout(
+                total=total_timeout, sock_connect=connect_timeout, sock_read=stall_timeout
+            ),
+            session=session,
+            max_frame_size=max_frame_size,
+            max_depth=max_depth,
+            middleware=tuple(middleware),
         )
 
     def run(self, run_input: RunAgentInput | dict[str, Any]) -> Run:
@@ -58,121 +85,32 @@ class AgentClient:
 
         Raises EncodeError where the run input is malformed: it is not sent.
         """
-        return Run(self, write_run_input(run_input))
+        return Run(self._endpoint, run_input)
 
+    def run_sync(self, run_input: RunAgentInput | dict[str, Any]) -> SyncRun:
+        """A run as a plain iterator of its events, for scripts.
 
-class Run:
-    """One run: an async iterator of its events, and what they have come to so far.
-
-    Entering sends the request and raises UnexpectedResponse where the answer is no event
-    stream. Iterating raises StreamError for a bad stream and TruncatedStream where it ends
-    without a terminal event; what was assembled stays. Leaving closes the connection.
-    """
-
-    def __init__(self, client: AgentClient, body: bytes) -> None:
-        self._client = client
-        self._body = body
-        self._own_session: aiohttp.ClientSession | None = None
-        self._response: aiohttp.ClientResponse | None = None
-        self._consumer: StreamConsumer | None = None
-        self._events: AsyncGenerator[Event, None] | None = None
-        self.bytes_received = 0
-        self.content_type = ""
-        self.warnings: list[StreamWarning] = []
-
-    async def __aenter__(self) -> Run:
-        client = self._client
-        session = client._session
-        if session is None:
-            session = self._own_session = aiohttp.ClientSession()
+        Raises EncodeError as `run` does, RuntimeError in a running event loop and for a client
+        with a session, which belongs to its own loop.
+        """
+        if self._endpoint.session is not None:
+            raise RuntimeError("run_sync needs a client without a session")
         try:
-            self._response = response = await session.post(
-                client.url, data=self._body, headers=client._headers, timeout=client._timeout
-            )
-            self.content_type = response.headers.get("Content-Type", "")
-            try:
-                wire_of(self.content_type)
-                if not 200 <= response.status < 300:
-                    raise ValueError
-            except ValueError:
-                excerpt = await response.content.read(_MAX_EXCERPT)
-                raise UnexpectedResponse(
-                    response.status, self.content_type, excerpt.decode("utf-8", "replace")
-                ) from None
-        except BaseException:
-            await self._close()
-            raise
-        self._consumer = StreamConsumer(
-            self.content_type,
-            run_input=read_run_input(self._body),
-            on_warning=self.warnings.append,
-        )
-        self._events = self._read(response, self._consumer)
-        return self
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return SyncRun(self.run(run_input))
+        raise RuntimeError("run_sync does not work inside an event loop: use run")
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._close()
 
-    def __aiter__(self) -> AsyncIterator[Event]:
-        if self._events is None:
-            raise RuntimeError("enter the run with `async with` before reading it")
-        return self._events
+def _readable(compression: Compression | None) -> list[str]:
+    """The codings that `compression` stands for, as far as this aiohttp reads them."""
+    codings = acceptable_codings(compression)
+    if getattr(compression_utils, "HAS_ZSTD", False):
+        return list(codings)
+    if compression == "zstd":
+        raise ImportError("compression='zstd' needs an aiohttp that reads it, 3.13 or later")
+    return [coding for coding in codings if coding != "zstd"]
 
-    async def _read(
-        self, response: aiohttp.ClientResponse, consumer: StreamConsumer
-    ) -> AsyncGenerator[Event, None]:
-        try:
-            async for chunk in response.content.iter_any():
-                self.bytes_received += len(chunk)
-                for event in consumer.feed(chunk):
-                    yield event
-        except aiohttp.ClientError as error:
-            raise TruncatedStream(f"the connection was lost: {error}") from error
-        try:
-            last = consumer.close()
-        except TruncatedStream as error:
-            for event in error.events:
-                yield event
-            raise
-        for event in last:
-            yield event
 
-    async def _close(self) -> None:
-        if self._events is not None:
-            await self._events.aclose()
-        if self._response is not None:
-            self._response.close()
-        if self._own_session is not None:
-            await self._own_session.close()
-
-    @property
-    def assembler(self) -> MessageAssembler:
-        """The messages, the state and the outcome as they stand."""
-        if self._consumer is None:
-            raise RuntimeError("the run has not begun")
-        return self._consumer.assembler
-
-    @property
-    def messages(self) -> list[Message]:
-        """The conversation so far, the run input's messages included."""
-        return self.assembler.messages
-
-    @property
-    def state(self) -> Any:
-        """The shared state so far."""
-        return self.assembler.state
-
-    @property
-    def outcome(self) -> str | None:
-        """How the run ended, or None while it has not."""
-        return self.assembler.outcome
-
-    @property
-    def pending_tool_call_ids(self) -> list[str]:
-        """The tool calls that the front end has to answer."""
-        return self.assembler.pending_tool_call_ids
+def _media_type(wire: str) -> str:
+    return _SHORT_NAMES.get(wire) or wire_of(wire)

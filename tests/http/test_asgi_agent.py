@@ -154,6 +154,25 @@ async def test_an_event_is_there_before_the_next_is_made(wire: str) -> None:
     assert count == 3
 
 
+async def test_an_agent_that_fails_before_its_run(caplog: pytest.LogCaptureFixture) -> None:
+    def at_once(run_input: RunAgentInput) -> Any:
+        raise LookupError("secret")
+
+    async def awaited(run_input: RunAgentInput) -> Any:
+        raise LookupError("secret")
+
+    for agent in (at_once, awaited):
+        async with (
+            serving(agent_app(agent, error_message=lambda error: type(error).__name__)) as url,
+            aiohttp.ClientSession() as session,
+            session.post(url, json=RUN_INPUT) as response,
+        ):
+            assert response.status == 500
+            assert await response.json() == {"error": "agent failed", "message": "LookupError"}
+        assert "secret" in caplog.text
+        caplog.clear()
+
+
 FAILURES: dict[str, tuple[list[Any], str]] = {
     "it raises": ([STARTED, LookupError("secret")], "Sorry."),
     "it raises at once": ([LookupError("secret")], "Sorry."),
@@ -244,7 +263,7 @@ async def test_a_slow_client_holds_the_agent_back_and_is_let_go(
         try:
             yield STARTED
             while True:
-                yield delta("x")
+                yield delta("x" * 1000)
                 made += 1
         finally:
             raise LookupError("in the clean-up")
@@ -258,6 +277,93 @@ async def test_a_slow_client_holds_the_agent_back_and_is_let_go(
     server.gone.set()
     await task
     assert "in the clean-up" in caplog.text
+
+
+async def test_a_client_that_leaves_before_the_agent_gives_an_iterator() -> None:
+    started, closed = asyncio.Event(), asyncio.Event()
+
+    async def agent(run_input: RunAgentInput) -> Any:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    server = Server()
+    app = agent_app(agent)
+    task = asyncio.ensure_future(app(server.scope, server.receive, server.send))
+    await started.wait()
+    server.gone.set()
+    await task
+    assert closed.is_set()
+    assert server.sent == []
+
+
+@pytest.mark.parametrize("policy", ["cancel", "detach"])
+async def test_what_becomes_of_an_agent_without_a_client(policy: Any) -> None:
+    begun, go_on, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    seen: list[str] = []
+
+    async def agent(run_input: RunAgentInput) -> AsyncIterator[Any]:
+        try:
+            yield STARTED
+            begun.set()
+            await go_on.wait()
+            for _ in range(5000):
+                yield delta("x" * 1000)
+            seen.append("all")
+        finally:
+            ended.set()
+
+    server = Server()
+    app = agent_app(agent, on_disconnect=policy)
+    task = asyncio.ensure_future(app(server.scope, server.receive, server.send))
+    await begun.wait()
+    server.gone.set()
+    await task
+    go_on.set()
+    await ended.wait()
+    assert seen == (["all"] if policy == "detach" else [])
+
+
+async def test_a_server_that_stops_cancels_the_agent() -> None:
+    begun, closed = asyncio.Event(), asyncio.Event()
+
+    async def agent(run_input: RunAgentInput) -> AsyncIterator[Any]:
+        try:
+            yield STARTED
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    server = Server()
+    app = agent_app(agent, on_disconnect="detach")
+    task = asyncio.ensure_future(app(server.scope, server.receive, server.send))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert closed.is_set()
+
+
+async def test_options() -> None:
+    deltas = [delta("a"), delta("b"), delta("c")]
+    start = {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}
+    end = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
+    agent = agent_of(STARTED, start, *deltas, end, FINISHED)
+    async with serving(agent_app(agent, coalesce=5.0, verify=True)) as url:
+        events = await run(url)
+    assert [event.get("delta") for event in events] == [None, None, "abc", None, None]
+    async with serving(agent_app(agent_of(STARTED, *deltas, FINISHED), verify=True)) as url:
+        events = await run(url)
+    assert [event["type"] for event in events] == ["RUN_STARTED", "RUN_ERROR"]
+    assert "TEXT_MESSAGE_CONTENT" in events[1]["message"]
+    for wrong in ({"on_disconnect": "ignore"}, {"lossy_int": "guess"}):
+        with pytest.raises(ValueError, match="is "):
+            agent_app(agent, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        agent_app(agent, no_such_option=1)
 
 
 async def test_a_server_that_tells_by_an_error_that_the_client_is_gone() -> None:

@@ -182,10 +182,11 @@ async def test_headers() -> None:
 
 @pytest.mark.parametrize("size", [1, 3, 17, 10_000])
 async def test_any_pieces(size: int) -> None:
-    body = sse(*RUN)
+    body = b": hello\n\nretry: 5\n\ndata:\n\n" + sse(*RUN)
     pieces = [body[start : start + size] for start in range(0, len(body), size)]
     async with serving(BinaryTransport(raw_app(*pieces))) as url:
         answer = await ask(url, AGUI_MEDIA_TYPE)
+    assert answer.content_type == AGUI_MEDIA_TYPE
     assert answer.events == RUN
 
 
@@ -366,18 +367,18 @@ async def test_nothing_is_added_to_a_run_that_has_ended() -> None:
         assert answer.events == [STARTED, FINISHED]
 
 
-async def test_a_bad_stream_stops_the_application() -> None:
+@pytest.mark.parametrize("bad", [b"data: oops\n\n", b"data: " + b"x" * 3000])
+async def test_a_bad_stream_stops_the_application(bad: bytes) -> None:
     closed = asyncio.Event()
 
     async def events() -> AsyncIterator[bytes]:
         try:
-            yield sse(STARTED)
-            yield b"data: oops\n\n"
+            yield sse(STARTED) + bad
             await asyncio.Event().wait()
         finally:
             closed.set()
 
-    async with serving(BinaryTransport(starlette_app(events))) as url:
+    async with serving(BinaryTransport(starlette_app(events), max_frame_size=2000)) as url:
         answer = await ask(url, AGUI_MEDIA_TYPE)
         await closed.wait()
     assert len(errors(answer)) == 1

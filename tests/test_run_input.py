@@ -55,6 +55,10 @@ def test_what_may_be_absent_reads_as_empty() -> None:
             "/resume/0/status",
         ),
         (
+            b'{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"i","status":"\\ud83d"}]}',
+            "/resume/0/status",
+        ),
+        (
             b'{"threadId":"t","runId":"r","messages":[],"protocolVersion":"2.0"}',
             "/protocolVersion",
         ),

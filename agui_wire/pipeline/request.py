@@ -8,9 +8,6 @@ from __future__ import annotations
 import re
 from typing import Any, Union
 
-import msgspec
-
-from .._json import split_error
 from .._plain import Policy, plain
 from .._spelling import camelise
 from .._warnings import OnWarning, WarningLog
@@ -18,7 +15,7 @@ from ..codecs import sse
 from ..errors import EncodeError, MalformedEvent, RunInputError
 from ..media_types import PROTOCOL_VERSION
 from ..run_input import RunAgentInput
-from .enforce import fill_lists, prune
+from .enforce import convert, fill_lists, prune
 from .owners import shown
 from .retired import upgrade_message
 
@@ -50,13 +47,10 @@ def read_run_input(
                 else message
                 for index, message in enumerate(messages)
             ]
-        run_input: RunAgentInput = msgspec.convert(
-            prune(RunAgentInput, obj, "", log.warn), RunAgentInput
-        )
+        pruned = prune(RunAgentInput, obj, "", log.warn)
+        run_input: RunAgentInput = convert(pruned, RunAgentInput)
     except MalformedEvent as error:
         raise RunInputError(error.reason, error.path) from None
-    except msgspec.ValidationError as error:
-        raise RunInputError(*split_error(error)) from None
     _check_version(run_input.protocol_version, log)
     fill_lists(run_input)
     if run_input.state is None:
@@ -102,11 +96,9 @@ def write_run_input(run_input: RunAgentInput | dict[str, Any]) -> bytes:
         ]
     try:
         valid = prune(RunAgentInput, obj, "", _refuse)
-        msgspec.convert(valid, RunAgentInput)
+        convert(valid, RunAgentInput)
     except MalformedEvent as error:
         raise EncodeError(error.reason, error.path) from None
-    except msgspec.ValidationError as error:
-        raise EncodeError(*split_error(error)) from None
     return sse.encode_object({"protocolVersion": PROTOCOL_VERSION, **_ALWAYS_SENT, **valid})
 
 

@@ -18,9 +18,9 @@ from ._warnings import OnWarning, WarningLog
 from .codecs import WIRES
 from .codecs.protobuf.shapes import OPERATION_MEMBERS
 from .errors import EncodeError, MalformedEvent
-from .events import BaseEvent
+from .events import EVENT_CLASSES, BaseEvent
 from .media_types import AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE, SSE_MEDIA_TYPE, negotiate, wire_of
-from .pipeline.enforce import EVENT_CLASSES, clean, convert
+from .pipeline.enforce import clean, convert
 from .pipeline.retired import RETIRED_TYPES, RetiredShapes
 
 __all__ = ["EventEncoder", "encode"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
 import msgspec
 
@@ -476,3 +476,6 @@ Event = Union[
     SubagentFinishedEvent,
     SubagentErrorEvent,
 ]
+
+# msgspec keeps what it knows of a class, but not of a union: converting to the class is faster.
+EVENT_CLASSES: dict[str, type[Event]] = {cls.type.value: cls for cls in get_args(Event)}

@@ -60,7 +60,7 @@ def decode_event(
     if lacking:
         return obj
     try:
-        event = msgspec.convert(obj, Event)
+        event = msgspec.convert(obj, type(event))
     except (msgspec.ValidationError, RecursionError):
         return obj
     return event

@@ -13,9 +13,8 @@ from .._warnings import StreamWarning, WarningLog
 from ..decoder import EventReader, FrameReader
 from ..encoder import EventEncoder
 from ..errors import EncodeError
-from ..events import RunErrorEvent
+from ..events import EVENT_CLASSES, RunErrorEvent
 from ..media_types import PROTOCOL_VERSION, SSE_MEDIA_TYPE
-from ..pipeline.enforce import EVENT_CLASSES
 from ..pipeline.expand import ChunkExpander
 from ..pipeline.retired import RETIRED_TYPES, RetiredShapes
 from ..pipeline.verify import SequenceVerifier

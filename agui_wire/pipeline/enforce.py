@@ -8,14 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, Optional, Union, get_args
+from typing import Any, NamedTuple, Optional, Union
 
 import msgspec
 from msgspec import inspect
 
 from .._json import escape, malformed
 from ..errors import DepthExceeded, MalformedEvent
-from ..events import ActivityDeltaEvent, Event, RunStartedEvent, StateDeltaEvent
+from ..events import (
+    EVENT_CLASSES,
+    ActivityDeltaEvent,
+    Event,
+    RunStartedEvent,
+    StateDeltaEvent,
+)
 from ..run_input import ResumeEntry, RunAgentInput
 
 __all__ = ["Warn", "clean", "convert", "enforce", "fill_lists", "is_settled", "prune"]
@@ -23,7 +29,6 @@ __all__ = ["Warn", "clean", "convert", "enforce", "fill_lists", "is_settled", "p
 Warn = Callable[[str, str, str], None]
 """Takes kind, path and message, as WarningLog.warn does."""
 
-EVENT_CLASSES: dict[str, type[Event]] = {cls.type.value: cls for cls in get_args(Event)}
 
 _POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
 # RFC 6902 section 4: the members that each operation needs besides `op` and `path`.

@@ -15,7 +15,7 @@ import msgspec
 from ..._json import DEFAULT_MAX_DEPTH, deeper_than, too_deep
 from ..._struct import MAX_SAFE_INTEGER
 from ...errors import DepthExceeded, MalformedEvent, MalformedFrame
-from ...events import BaseEvent, Event
+from ...events import EVENT_CLASSES, BaseEvent, Event
 from .._scrub import ignore
 from . import wire
 from .descriptors import Field, arms, event_arms, fields, message_class
@@ -174,7 +174,7 @@ def decode_event(
     if obj is None:
         return None
     try:
-        event: Event = msgspec.convert(obj, Event)
+        event: Event = msgspec.convert(obj, EVENT_CLASSES[obj["type"]])
     except (msgspec.ValidationError, RecursionError):
         return obj
     return event

@@ -33,12 +33,24 @@ class Splitter(Protocol):
     starts: list[int]
     """Byte offsets in the stream of the frames that the last call gave."""
 
+    offset: int
+    """Byte offset in the stream behind the last frame."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is held of a frame, or waited for, that began in an earlier chunk."""
+        ...
+
     def split(self, chunk: memoryview) -> list[memoryview]:
         """The frames that `chunk` completes; a fault is kept in `fault` for the caller."""
         ...
 
     def finish(self) -> list[memoryview]:
         """What the end of the stream completes. Raises TruncatedStream inside a frame."""
+        ...
+
+    def skip(self, frames: int, size: int) -> None:
+        """Count frames that another reader took from the stream."""
         ...
 
     fault: StreamError | None
@@ -55,7 +67,7 @@ class PrefixedSplitter:
         self.starts: list[int] = []
         self.fault: StreamError | None = None
         self._limit = max_frame_size
-        self._offset = 0
+        self.offset = 0
         self._held = bytearray()
         self._index = 0
 
@@ -100,21 +112,29 @@ class PrefixedSplitter:
 
     def _emit(self, frame: memoryview, frames: list[memoryview]) -> None:
         frames.append(frame)
-        self.starts.append(self._offset)
-        self._offset += len(frame)
+        self.starts.append(self.offset)
+        self.offset += len(frame)
         self._index += 1
 
     def _refuse(self, size: int, prefix: bytes) -> None:
-        hint = text_hint(prefix) if self._offset == 0 else ""
+        hint = text_hint(prefix) if self.offset == 0 else ""
         self.fault = FrameTooLarge(
-            size, self._limit, hint, event_index=self._index, offset=self._offset
+            size, self._limit, hint, event_index=self._index, offset=self.offset
         )
+
+    @property
+    def idle(self) -> bool:
+        return not self._held
+
+    def skip(self, frames: int, size: int) -> None:
+        self._index += frames
+        self.offset += size
 
     def finish(self) -> list[memoryview]:
         self.starts = []
         if not self._held:
             return []
-        hint = text_hint(bytes(self._held[:16])) if self._offset == 0 else ""
+        hint = text_hint(bytes(self._held[:16])) if self.offset == 0 else ""
         if len(self._held) < PREFIX_SIZE:
             part, size = " of its length prefix", PREFIX_SIZE
         else:
@@ -123,7 +143,7 @@ class PrefixedSplitter:
             f"the stream ended inside a frame: {len(self._held)} of {size} bytes{part}"
             f" arrived{hint}",
             event_index=self._index,
-            offset=self._offset,
+            offset=self.offset,
         )
 
 
@@ -146,7 +166,7 @@ class SseSplitter:
         self.starts: list[int] = []
         self.fault: StreamError | None = None
         self._limit = max_frame_size
-        self._offset = 0
+        self.offset = 0
         self._held = bytearray()
         self._index = 0
         self._after_cr = False
@@ -159,7 +179,7 @@ class SseSplitter:
             self._after_cr = False
             if chunk[0] == 0x0A:
                 position = 1
-                self._offset += 1
+                self.offset += 1
         blank_line = _BLANK_LINE if _CR.search(chunk) else _LF_BLANK_LINE
         if self._held:
             position = self._complete_held(chunk, position, blank_line, frames)
@@ -208,9 +228,9 @@ class SseSplitter:
         if self.fault is None:
             if bytes(block[:5]) == b"data:" or _HAS_DATA.search(block):
                 frames.append(block)
-                self.starts.append(self._offset)
+                self.starts.append(self.offset)
                 self._index += 1
-            self._offset += len(block)
+            self.offset += len(block)
 
     def _check_size(self, size: int) -> None:
         # Where the event would have ended is unknown: it is refused at the byte past the limit.
@@ -220,8 +240,16 @@ class SseSplitter:
                 self._limit,
                 " (an event without an end so far)",
                 event_index=self._index,
-                offset=self._offset,
+                offset=self.offset,
             )
+
+    @property
+    def idle(self) -> bool:
+        return not self._held and not self._after_cr
+
+    def skip(self, frames: int, size: int) -> None:
+        self._index += frames
+        self.offset += size
 
     def finish(self) -> list[memoryview]:
         self.starts = []
@@ -233,11 +261,11 @@ class SseSplitter:
             len(sse_payload(frame)) == 0 if has_data else b"data".startswith(last_line)
         ):
             raise TruncatedStream(
-                "the stream ended inside an event", event_index=self._index, offset=self._offset
+                "the stream ended inside an event", event_index=self._index, offset=self.offset
             )
         if not has_data:
             return []
-        self.starts = [self._offset]
+        self.starts = [self.offset]
         return [frame]
 
 

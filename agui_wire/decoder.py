@@ -14,7 +14,7 @@ from ._framing import (
 )
 from ._json import DEFAULT_MAX_DEPTH, DEFAULT_MAX_FRAME_SIZE
 from ._warnings import OnWarning, WarningLog
-from .codecs import WIRES
+from .codecs import WIRES, native
 from .errors import MalformedFrame, StreamError, TruncatedStream
 from .events import Event, RunStartedEvent
 from .media_types import SSE_MEDIA_TYPE, wire_of
@@ -79,6 +79,17 @@ class FrameReader:
     def _starts(self) -> list[int]:
         return self._splitter.starts
 
+    @property
+    def _idle(self) -> bool:
+        return self._splitter.idle
+
+    @property
+    def _offset(self) -> int:
+        return self._splitter.offset
+
+    def _skip(self, frames: int, size: int) -> None:
+        self._splitter.skip(frames, size)
+
 
 def _stable_view(data: Buffer) -> memoryview:
     """A view of `data` as bytes that nobody can change under it."""
@@ -111,11 +122,20 @@ class FrameLoop:
         self._index = 0
         self._error: StreamError | None = None
 
+    @property
+    def failed(self) -> bool:
+        """Whether every call raises from now on."""
+        return self._error is not None
+
     def feed(self, data: Buffer) -> list[Event]:
         """The events whose frames `data` completes. Raises StreamError for a bad stream."""
         if self._error is not None:
             raise self._error
         events: list[Event] = []
+        self._read_chunk(data, events)
+        return events
+
+    def _read_chunk(self, data: Buffer, events: list[Event]) -> None:
         try:
             self._read_frames(self._reader.feed(data), events)
             if not events and self._reader._error is not None:
@@ -124,7 +144,39 @@ class FrameLoop:
             self._error = error
             if not events:
                 raise
-        return events
+
+    def skip(self, frames: int, size: int) -> None:
+        """Count `frames` frames of `size` bytes that the native engine read."""
+        self._index += frames
+        self._reader._skip(frames, size)
+
+    def take_over(self, events: list[Event], frames: int, size: int, data: Buffer) -> bool:
+        """Read `data`, which follows `frames` frames of `size` bytes that the native engine read
+        since the last call. Returns whether it may go on behind it."""
+        self.skip(frames, size)
+        self._read_chunk(data, events)
+        return self._error is None and self._reader._error is None and self._reader._idle
+
+    def deliver(
+        self,
+        decoded: list[Event],
+        read: Callable[[list[Event], int, list[Event]], None],
+        sizes: Callable[[int], list[int]],
+        events: list[Event],
+    ) -> None:
+        """Give `read` the events that the native engine decoded, one of each frame.
+
+        `read` is told the index of the first and notes in the warnings at which one it is.
+        `sizes` tells the first frames' sizes, for the place of an error.
+        """
+        try:
+            read(decoded, self._index, events)
+        except StreamError as error:
+            index = self._warnings.event_index or 0
+            offset = self._reader._offset + sum(sizes(index - self._index))
+            self._error = error.located(index, offset)
+            if not events:
+                raise error from None
 
     def close(self) -> list[Event]:
         """What the end of the stream completes. Raises TruncatedStream inside a frame."""
@@ -188,13 +240,22 @@ class StreamDecoder:
             warnings,
             lambda payload, events: events.extend(reader.read(payload)),
         )
+        self._native = native.decoder(
+            content_type, self._loop.take_over, self._loop.feed, max_frame_size, max_depth
+        )
+        if self._native is not None and type(self).feed is StreamDecoder.feed:
+            # What callers call is the native callable itself: a method around it costs as much.
+            self.__dict__["feed"] = self._native.feed
 
     def feed(self, data: Buffer) -> list[Event]:
         """The events whose frames `data` completes. Raises StreamError for a bad stream."""
-        return self._loop.feed(data)
+        reader = self._loop if self._native is None else self._native
+        return reader.feed(data)
 
     def close(self) -> list[Event]:
         """What the end of the stream completes. Raises TruncatedStream inside a frame."""
+        if self._native is not None and not self._loop.failed:
+            self._loop.take_over([], *self._native.finish())
         return self._loop.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
 from types import ModuleType
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from ._plain import Policy, Warn, plain
 from ._sdk import sdk_model, sdk_object, sdk_text
 from ._spelling import camelise
 from ._warnings import OnWarning, WarningLog
-from .codecs import WIRES
+from .codecs import WIRES, native
 from .codecs.protobuf.shapes import OPERATION_MEMBERS
 from .errors import EncodeError, MalformedEvent
 from .events import EVENT_CLASSES, BaseEvent
@@ -105,6 +106,11 @@ class EventEncoder:
             if value not in _CHOICES[name]:
                 raise ValueError(f"{name} is one of {_CHOICES[name]}, not {value!r}")
         self._policy = Policy(max_depth, lossy_int, non_finite, surrogates)
+        settings = (self._content_type, max_frame_size, self._policy, on_warning)
+        methods = _native_methods(*settings) if on_warning is None else _methods(*settings)
+        if methods:
+            # What callers call is the native callable itself: a method around it costs as much.
+            self.__dict__.update(methods if type(self) is EventEncoder else _own(self, methods))
 
     @property
     def content_type(self) -> str:
@@ -138,20 +144,59 @@ class EventEncoder:
         return self._encode(event, SSE_MEDIA_TYPE).decode()
 
     def _encode(self, event: Any, media_type: str) -> bytes:
-        wire = WIRES[media_type]
-        payload = _encode_flat(event, wire)
-        if payload is None:
-            warn = WarningLog(self._on_warning).warn
-            payload = _encode_slowly(event, media_type, self._policy, warn)
-        framed: bytes = wire.frame(payload)
-        if len(framed) > self._max_frame_size:
-            WarningLog(self._on_warning).warn(
-                "frame-size",
-                "",
-                f"wrote a frame of {len(framed)} bytes; peers refuse more than "
-                f"{self._max_frame_size}",
-            )
-        return framed
+        return _framed(media_type, self._max_frame_size, self._policy, self._on_warning, event)
+
+
+def _framed(
+    media_type: str,
+    max_frame_size: int,
+    policy: Policy,
+    on_warning: OnWarning | None,
+    event: Any,
+) -> bytes:
+    wire = WIRES[media_type]
+    payload = _encode_flat(event, wire)
+    if payload is None:
+        payload = _encode_slowly(event, media_type, policy, WarningLog(on_warning).warn)
+    framed: bytes = wire.frame(payload)
+    if len(framed) > max_frame_size:
+        WarningLog(on_warning).warn(
+            "frame-size",
+            "",
+            f"wrote a frame of {len(framed)} bytes; peers refuse more than {max_frame_size}",
+        )
+    return framed
+
+
+def _methods(
+    media_type: str, max_frame_size: int, policy: Policy, on_warning: OnWarning | None
+) -> dict[str, Callable[[Any], Any]]:
+    """The native engine's `encode`, `encode_binary` and `encode_many`, where it has this wire."""
+    framed = partial(_framed, media_type, max_frame_size, policy, on_warning)
+    return native.encoder_methods(media_type, max_frame_size, policy.max_depth, framed)
+
+
+# Encoders keep nothing between calls, so those of one kind may share a native one.
+_native_methods = lru_cache(maxsize=64)(_methods)
+
+# What each method calls, and so what a subclass must have left alone for the native one.
+_CALLS = {
+    "encode": ("encode", "_encode_sse", "_encode"),
+    "encode_binary": ("encode_binary", "encode", "_encode_sse", "_encode"),
+    "encode_many": ("encode_many", "encode_binary", "encode", "_encode_sse", "_encode"),
+}
+
+
+def _own(
+    encoder: EventEncoder, methods: dict[str, Callable[[Any], Any]]
+) -> dict[str, Callable[[Any], Any]]:
+    """Those of `methods` that take the place of nothing that a subclass overrides."""
+    cls = type(encoder)
+    return {
+        name: method
+        for name, method in methods.items()
+        if all(getattr(cls, each) is getattr(EventEncoder, each) for each in _CALLS[name])
+    }
 
 
 def encode(event: Any, media_type: str, **options: Any) -> bytes:

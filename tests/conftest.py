@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from agui_wire import encoder
+from agui_wire.codecs import native
 from tests.interop.peer import peer
 
 __all__ = ["peer"]
@@ -17,7 +20,7 @@ __all__ = ["peer"]
 HERE = Path(__file__).resolve().parent
 SHARED = HERE.parent / ".." / "shared"
 
-ENGINES = ("reference",)
+ENGINES = ("native", "reference") if native.load() else ("reference",)
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -39,7 +42,14 @@ def shared() -> Path:
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """The protobuf engines that are available, one test run each."""
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The protobuf engines that are available, one test run each.
+
+    Only for what a test makes itself: encoders and decoders keep the engine they were made with.
+    """
     name: str = request.param
-    return name
+    if name == "reference":
+        monkeypatch.setattr(native, "load", lambda: None)
+    encoder._native_methods.cache_clear()
+    yield name
+    encoder._native_methods.cache_clear()

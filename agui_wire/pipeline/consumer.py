@@ -7,9 +7,15 @@ from typing import Any, Union
 
 from .._json import DEFAULT_MAX_DEPTH, DEFAULT_MAX_FRAME_SIZE
 from .._warnings import OnWarning, WarningLog
+from ..codecs import native
 from ..decoder import Buffer, EventReader, FrameLoop
 from ..errors import TruncatedStream
-from ..events import Event
+from ..events import (
+    Event,
+    ReasoningMessageContentEvent,
+    TextMessageContentEvent,
+    ToolCallArgsEvent,
+)
 from ..run_input import RunAgentInput
 from .assemble import MessageAssembler
 from .expand import ChunkExpander
@@ -19,6 +25,14 @@ __all__ = ["Middleware", "StreamConsumer"]
 
 Middleware = Callable[[dict[str, Any]], Union[dict[str, Any], list[dict[str, Any]], None]]
 """Sees each event as a JSON object; gives it back, changed or not, several, or None to drop it."""
+
+
+# What most of a stream is, and which item it belongs to.
+_CONTENTS: dict[type, str] = {
+    TextMessageContentEvent: "message_id",
+    ReasoningMessageContentEvent: "message_id",
+    ToolCallArgsEvent: "tool_call_id",
+}
 
 
 class StreamConsumer:
@@ -44,12 +58,20 @@ class StreamConsumer:
         max_depth: int = DEFAULT_MAX_DEPTH,
         on_warning: OnWarning | None = None,
     ) -> None:
-        warnings = WarningLog(on_warning)
+        warnings = self._warnings = WarningLog(on_warning)
         steps = tuple(middleware)
         self._reader = EventReader(
             content_type, max_depth, warnings, _chain(steps) if steps else None
         )
         self._loop = FrameLoop(content_type, max_frame_size, warnings, self._read)
+        self._native = (
+            None
+            if steps
+            else native.decoder(
+                content_type, self._take_over, self._feed_on, max_frame_size, max_depth, sized=True
+            )
+        )
+        self._events: list[Event] = []
         self._expander = ChunkExpander()
         self._verifier = SequenceVerifier(warnings)
         self.assembler = (
@@ -67,7 +89,12 @@ class StreamConsumer:
 
         Raises StreamError: MalformedEvent, FrameTooLarge or ProtocolViolation.
         """
-        return self._loop.feed(data)
+        if self._native is None or self._loop.failed:
+            return self._loop.feed(data)
+        events = self._events = []
+        decoded = self._native.feed(data)
+        self._deliver_all(decoded, *self._native.taken())
+        return events
 
     def close(self) -> list[Event]:
         """What the end of the stream completes.
@@ -75,6 +102,8 @@ class StreamConsumer:
         Raises TruncatedStream where it ended inside a frame or without a terminal event; what
         arrived stays in `assembler`, and the last events in the error's `events`.
         """
+        if self._native is not None and not self._loop.failed:
+            self._loop.take_over([], *self._native.finish())
         events = self._loop.close()
         try:
             self._verifier.close()
@@ -85,10 +114,48 @@ class StreamConsumer:
 
     def _read(self, payload: memoryview, events: list[Event]) -> None:
         for event in self._reader.read(payload):
-            for expanded in self._expander.expand(event):
-                self._verifier.verify(expanded)
-                self.assembler.apply(expanded)
-                events.append(expanded)
+            self._deliver(event, events)
+
+    def _deliver(self, event: Event, events: list[Event]) -> None:
+        for expanded in self._expander.expand(event):
+            self._verifier.verify(expanded)
+            self.assembler.apply(expanded)
+            events.append(expanded)
+
+    def _deliver_each(self, decoded: list[Event], index: int, events: list[Event]) -> None:
+        apply = self.assembler.apply
+        last: type | None = None
+        last_id: str | None = None
+        for event in decoded:
+            self._warnings.event_index = index
+            index += 1
+            cls: type = type(event)
+            id_name = _CONTENTS.get(cls)
+            if id_name is None or getattr(event, "subagent_run_id", None) is not None:
+                last = None
+            elif cls is last and getattr(event, id_name) == last_id:
+                # More of what the event before was of: nothing that was checked has changed.
+                apply(event)
+                events.append(event)
+                continue
+            else:
+                last, last_id = cls, getattr(event, id_name)
+            self._deliver(event, events)
+
+    def _deliver_all(self, decoded: list[Event], frames: int, size: int) -> None:
+        """What the native engine decoded, before anything behind it is looked at."""
+        assert self._native is not None
+        self._loop.deliver(decoded, self._deliver_each, self._native.frame_sizes, self._events)
+        self._loop.skip(frames, size)
+        decoded.clear()
+
+    def _take_over(self, decoded: list[Event], frames: int, size: int, data: bytes) -> bool:
+        self._deliver_all(decoded, frames, size)
+        return not self._loop.failed and self._loop.take_over(self._events, 0, 0, data)
+
+    def _feed_on(self, data: Buffer) -> list[Event]:
+        self._events += self._loop.feed(data)
+        return []
 
 
 def _chain(middleware: tuple[Middleware, ...]) -> Callable[[dict[str, Any]], list[dict[str, Any]]]:

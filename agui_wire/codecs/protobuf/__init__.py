@@ -18,5 +18,10 @@ __all__ = [
 
 
 def protobuf_engine() -> Literal["native", "reference"]:
-    """Which engine reads and writes protobuf here."""
-    return "reference"
+    """Which engine reads and writes protobuf here.
+
+    The native one where it was built, unless AGUI_WIRE_PURE=1 is set in the environment.
+    """
+    from .. import native
+
+    return "reference" if native.load() is None else "native"

@@ -1,21 +1,20 @@
 """The schema as message classes and as tables, from the descriptor set that proto/ compiles to.
 
-It lives in a descriptor pool of its own, so nothing here can collide with other protobuf code
-in the process. google.protobuf is imported when a table is first asked for.
+The tables are read by our own walk; google.protobuf is imported when a message class is first
+asked for. It has a descriptor pool of its own, so nothing here can collide with other protobuf
+code in the process.
 """
 
 from __future__ import annotations
 
 import functools
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from . import wire
 
 if TYPE_CHECKING:
-    from google.protobuf.descriptor_pb2 import (
-        DescriptorProto,
-        FieldDescriptorProto,
-        FileDescriptorSet,
-    )
+    from google.protobuf.descriptor_pb2 import FieldDescriptorProto
     from google.protobuf.descriptor_pool import DescriptorPool
     from google.protobuf.message import Message
 
@@ -36,6 +35,18 @@ _OPAQUE: dict[str, Kind] = {
 
 # By FieldDescriptorProto.Type.
 _KINDS: dict[int, Kind] = {3: "int", 8: "bool", 9: "string", 11: "message", 14: "enum"}
+_REPEATED = 3
+
+# Field numbers in google/protobuf/descriptor.proto; every name has number 1.
+_NAME = 1
+_FILES = 1
+_FILE_MESSAGES, _FILE_ENUMS = 4, 5
+_MESSAGE_FIELDS, _MESSAGE_NESTED = 2, 3
+_NUMBER, _LABEL, _TYPE, _TYPE_NAME, _JSON_NAME, _PROTO3_OPTIONAL = 3, 4, 5, 6, 10, 17
+_ENUM_VALUES, _ENUM_NUMBER = 2, 2
+
+# A message's fields by number, each as often as it comes.
+Described = dict[int, list[Any]]
 
 
 class Field(NamedTuple):
@@ -69,7 +80,7 @@ def message_class(name: str) -> type[Message]:
 @functools.cache
 def fields(name: str) -> tuple[Field, ...]:
     """The fields of a message in ascending order of their numbers."""
-    return tuple(sorted(map(_field, _messages()[name].field)))
+    return tuple(sorted(map(_field, _messages()[name])))
 
 
 @functools.cache
@@ -91,56 +102,74 @@ def event_arms() -> dict[int, tuple[str, str, int]]:
 @functools.cache
 def enum_values(name: str) -> dict[str, int]:
     """The numbers of an enum's names."""
-    for file in _schema().file:
-        for enum in file.enum_type:
-            if enum.name == name:
-                return {value.name: value.number for value in enum.value}
+    for file in _files():
+        for enum in map(_described, file.get(_FILE_ENUMS, ())):
+            if _text(enum, _NAME) == name:
+                values = map(_described, enum[_ENUM_VALUES])
+                return {_text(value, _NAME): value.get(_ENUM_NUMBER, [0])[0] for value in values}
     raise KeyError(name)
 
 
-def _field(field: FieldDescriptorProto) -> Field:
-    kind = _OPAQUE.get(field.type_name) or _KINDS[field.type]
+def _described(data: bytes) -> Described:
+    found: Described = {}
+    for number, _, value in wire.fields(data):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def _text(described: Described, number: int) -> str:
+    text: bytes = described.get(number, [b""])[0]
+    return text.decode()
+
+
+def _field(data: bytes) -> Field:
+    field = _described(data)
+    type_name = _text(field, _TYPE_NAME)
+    kind = _OPAQUE.get(type_name) or _KINDS[field[_TYPE][0]]
     return Field(
-        field.number,
-        field.name,
-        field.json_name,
+        field[_NUMBER][0],
+        _text(field, _NAME),
+        _text(field, _JSON_NAME),
         kind,
-        repeated=field.label == field.LABEL_REPEATED,
-        optional=field.proto3_optional,
+        repeated=field[_LABEL][0] == _REPEATED,
+        optional=_PROTO3_OPTIONAL in field,
         message=(
-            field.type_name.removeprefix(f".{PACKAGE}.")
+            type_name.removeprefix(f".{PACKAGE}.")
             if kind in ("message", "content", "source")
             else None
         ),
     )
 
 
-@functools.cache
-def _schema() -> FileDescriptorSet:
-    from google.protobuf.descriptor_pb2 import FileDescriptorSet
-
-    schema = files("agui_wire.codecs.protobuf") / "schema.binpb"
-    return FileDescriptorSet.FromString(schema.read_bytes())
+def _schema() -> bytes:
+    return (files("agui_wire.codecs.protobuf") / "schema.binpb").read_bytes()
 
 
 @functools.cache
-def _messages() -> dict[str, DescriptorProto]:
-    found: dict[str, DescriptorProto] = {}
-    for file in _schema().file:
-        for message in file.message_type:
-            found[message.name] = message
-            for nested in message.nested_type:
-                found[f"{message.name}.{nested.name}"] = nested
+def _files() -> list[Described]:
+    return [_described(data) for data in _described(_schema())[_FILES]]
+
+
+@functools.cache
+def _messages() -> dict[str, list[bytes]]:
+    """The fields of each message, still as bytes."""
+    found: dict[str, list[bytes]] = {}
+    for file in _files():
+        for message in map(_described, file.get(_FILE_MESSAGES, ())):
+            name = _text(message, _NAME)
+            found[name] = message.get(_MESSAGE_FIELDS, [])
+            for nested in map(_described, message.get(_MESSAGE_NESTED, ())):
+                found[f"{name}.{_text(nested, _NAME)}"] = nested.get(_MESSAGE_FIELDS, [])
     return found
 
 
 @functools.cache
 def _pool() -> DescriptorPool:
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
     from google.protobuf.descriptor_pool import DescriptorPool
 
     pool = DescriptorPool()
-    for original in _schema().file:
+    for original in FileDescriptorSet.FromString(_schema()).file:
         file = FileDescriptorProto()
         file.CopyFrom(original)
         for message in file.message_type:

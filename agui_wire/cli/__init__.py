@@ -12,6 +12,7 @@ except ImportError:  # pragma: no cover - depends on what is installed
     sys.exit("the command line needs its extra: pip install 'agui-wire[cli]'")
 
 from .. import __version__
+from ..bench.command import bench
 from .call import call
 from .files import convert, inspect
 from .replay import demo, serve
@@ -27,5 +28,5 @@ def main() -> None:
     logging.getLogger("agui_wire").addHandler(logging.NullHandler())
 
 
-for _command in (call, convert, demo, inspect, serve):
+for _command in (bench, call, convert, demo, inspect, serve):
     main.add_command(_command)

@@ -55,7 +55,7 @@ def _limit(
 
 
 def _constant(what: str, value: Any, unit: str) -> tuple[str, str, str]:
-    return what, _spelled(value, unit), ""
+    return what, value if isinstance(value, str) else _spelled(value, unit), ""
 
 
 READING = [

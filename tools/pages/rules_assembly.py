@@ -26,6 +26,7 @@ ASSEMBLY: list[Section] = [
             (
                 "Messages stand in the order of arrival, behind those of the run input",
                 _messages("messages come in the order of their starts"),
+                _state("from the run input"),
                 "http/test_client.py::test_the_run_starts_from_what_the_input_holds",
             ),
             (
@@ -137,7 +138,9 @@ ASSEMBLY: list[Section] = [
                 _messages("an activity does not take a place with replace false"),
             ),
             (
-                "ACTIVITY_DELTA patches the content; a missing target or a failure warns",
+                "ACTIVITY_DELTA patches the content, which stays an object; a missing target or a "
+                "failure warns",
+                _messages("the content of an activity stays an object"),
                 _messages("an activity and its changes"),
                 _messages("a change of an activity that is not there"),
                 _messages("a change of an activity that fails"),

@@ -130,8 +130,8 @@ WIRE: list[Section] = [
             ),
             (
                 "An event is an object with a string `type`; all else is malformed",
-                f"{_FAULT}[sse-no type]",
-                f"{_FAULT}[sse-a type that is no text]",
+                f"{_FAULT}[reference-sse-no type]",
+                f"{_FAULT}[reference-sse-a type that is no text]",
                 "test_fuzz.py::test_any_text",
             ),
         ],
@@ -152,8 +152,8 @@ WIRE: list[Section] = [
             ),
             (
                 "Bytes that are not UTF-8 are malformed on every wire",
-                f"{_FAULT}[sse-not UTF-8]",
-                f"{_FAULT}[msgpack-text not UTF-8]",
+                f"{_FAULT}[reference-sse-not UTF-8]",
+                f"{_FAULT}[reference-msgpack-text not UTF-8]",
                 _malformed("invalid-utf8-delta"),
                 _malformed("utf8-overlong-nul"),
             ),

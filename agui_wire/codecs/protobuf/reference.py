@@ -6,7 +6,7 @@ of the wire format) is read by our own walk, and Value and Struct have our own c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ Warn = Callable[[str, str, str], None]
 
 _SCALARS = {"string": "", "bool": False, "int": 0, "enum": 0}
 _WIRE_TYPES = {"bool": wire.VARINT, "int": wire.VARINT, "enum": wire.VARINT}
+_VIEWED = 65536  # bytes
 _BASE_MEMBERS = ("timestamp", "rawEvent", "metadata")
 # Where a field stands in the event's JSON, if not under its own name.
 _STEPS = {
@@ -304,12 +305,19 @@ def _read_submessage(field: Field, value: Any, where: Where, levels: int, warn: 
     ]
 
 
+def _joined(parts: Sequence[bytes]) -> wire.Buffer:
+    """The payloads of one field as one. Slices of a large one are views: every level of a deep
+    value would copy what is left of it."""
+    data = b"".join(parts)
+    return data if len(data) < _VIEWED else memoryview(data)
+
+
 def _read_value(field: Field, value: Any, where: Where, levels: int, warn: Warn) -> Any:
-    return decode_value(b"".join(value), levels, where, warn)
+    return decode_value(_joined(value), levels, where, warn)
 
 
 def _read_struct(field: Field, value: Any, where: Where, levels: int, warn: Warn) -> Any:
-    return decode_struct(b"".join(value), levels, where, warn)
+    return decode_struct(_joined(value), levels, where, warn)
 
 
 def _read_arm(oneof: str, payload: bytes, where: Where, levels: int, warn: Warn) -> dict[str, Any]:

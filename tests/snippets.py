@@ -62,7 +62,9 @@ class Session(NamedTuple):
 def examples(page: Path) -> dict[str, Example]:
     """The Python examples of a page. Fails where a Python fence is none of them."""
     text = page.read_text(encoding="utf-8")
-    found = {m["name"]: Example(page, m["name"], m["code"], m["output"]) for m in _EXAMPLE.finditer(text)}
+    found = {
+        m["name"]: Example(page, m["name"], m["code"], m["output"]) for m in _EXAMPLE.finditer(text)
+    }
     assert text.count("```python") == len(found), f"{page.name}: a Python block is no example"
     return found
 

@@ -47,9 +47,7 @@ def _spelled(value: Any, unit: str) -> str:
     return f"{value:g} {unit}".strip() if isinstance(value, (int, float)) else f"`{value}`"
 
 
-def _limit(
-    option: tuple[str, str, str], attack: str, *tests_: str, fixed: bool = False
-) -> Limit:
+def _limit(option: tuple[str, str, str], attack: str, *tests_: str, fixed: bool = False) -> Limit:
     name, default, where = option
     return Limit(name, attack, default, "fixed" if fixed else where, tests_)
 
@@ -223,7 +221,7 @@ SERVER = [
     _limit(
         _option("max_frame_size", "bytes", BinaryTransport),
         "An application whose event never ends, inside the server's memory.",
-        _HTTP + "asgi_transport.py::test_a_bad_stream_stops_the_application",
+        _HTTP + "asgi_faults.py::test_a_bad_stream_stops_the_application",
     ),
     _limit(
         _constant("the Accept header", "read in linear time", ""),

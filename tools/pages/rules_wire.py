@@ -70,7 +70,10 @@ WIRE: list[Section] = [
                 "test_media_types.py::test_no_header_is_an_exception",
             ),
             ("A parameter other than q makes it another type; letter case does not", _ACCEPT),
-            ("Repeated Accept lines are one", "http/test_server.py::test_repeated_accept_lines_are_one_header"),
+            (
+                "Repeated Accept lines are one",
+                "http/test_server.py::test_repeated_accept_lines_are_one_header",
+            ),
             ("Quoted strings may hold commas", _ACCEPT),
             (
                 "A response carries `Vary: Accept`",

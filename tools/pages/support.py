@@ -1,4 +1,4 @@
-"""docs/protocol-support.md: every event, role, part, source, retired shape and rule, with its test."""
+"""docs/protocol-support.md: every event, role, part, retired shape and rule, with its tests."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import inspect
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -16,7 +18,8 @@ import pytest
 from aiohttp import web
 
 import agui_wire
-from agui_wire import AGUI_MEDIA_TYPE, RunAgentInput, errors, events, messages
+import agui_wire.http
+from agui_wire import AGUI_MEDIA_TYPE, RunAgentInput, _json, errors, events, messages
 from agui_wire.events import (
     RunErrorEvent,
     RunFinishedEvent,
@@ -29,7 +32,7 @@ from agui_wire.events import (
     ToolCallEndEvent,
     ToolCallStartEvent,
 )
-from agui_wire.http import AgentClient, agent_handler
+from agui_wire.http import AgentClient, _run, agent_handler, asgi, event_stream_response
 from agui_wire.messages import ToolMessage
 from tests.http.asgi_server import serving
 from tests.http.harness import FINISHED, RUN_INPUT, STARTED, events_of, post
@@ -239,6 +242,34 @@ def test_every_error_has_its_section_and_a_message_of_its_own() -> None:
     assert errors.__doc__ is not None
     tree = errors.__doc__.partition("AguiWireError\n")[2].partition("\n\n")[0]
     assert tree in page
+
+
+def test_defaults_that_pages_mention_are_those_of_the_code() -> None:
+    mebibytes, kibibytes = _json.DEFAULT_MAX_FRAME_SIZE // 2**20, _run._MAX_EXCERPT // 2**10
+    keep_alive = inspect.signature(event_stream_response).parameters["keep_alive"].default
+    said = {
+        "errors": [
+            f"`max_frame_size`, {mebibytes} MiB unless",
+            f"`max_depth`, {_json.DEFAULT_MAX_DEPTH} levels unless",
+            f"the first {kibibytes} KiB of the `body`",
+        ],
+        "deploying": [f"`keep_alive` seconds ({keep_alive:g})"],
+    }
+    for page, sentences in said.items():
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        assert [each for each in sentences if each not in text] == []
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    whole = {"agui_wire.events", "agui_wire.messages", "agui_wire.run_input", "agui_wire.errors"}
+    assert all(f".. automodule:: {name}\n" in page for name in whole)
+    for module in (agui_wire, agui_wire.http, asgi):
+        for name in module.__all__:
+            value = getattr(module, name)
+            home = getattr(value, "__module__", "") in whole or inspect.ismodule(value)
+            union = name in ("Event", "Message")
+            assert home or union or re.search(rf"^\.\. auto\w+:: {name}$", page, re.MULTILINE), name
 
 
 def test_generated_pages_are_up_to_date() -> None:

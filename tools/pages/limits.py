@@ -31,6 +31,7 @@ class Limit(NamedTuple):
 def _option(name: str, unit: str, *owners: Callable[..., Any]) -> tuple[str, str, str]:
     """The name of an option, its one default, and who takes it."""
     defaults = {inspect.signature(owner).parameters[name].default for owner in owners}
+    assert len(defaults) == 1, f"{name} has other defaults in other places: {defaults}"
     (default,) = defaults
     return f"`{name}`", _spelled(default, unit), ", ".join(f"`{o.__name__}`" for o in owners)
 
@@ -44,7 +45,9 @@ def _spelled(value: Any, unit: str) -> str:
         for factor, name in ((2**20, "MiB"), (2**10, "KiB")):
             if value >= factor and value % factor == 0:
                 return f"{value // factor} {name}"
-    return f"{value:g} {unit}".strip() if isinstance(value, (int, float)) else f"`{value}`"
+    if isinstance(value, (int, float)):
+        return f"{value:,g} {unit}".strip() if value < 10**5 else f"{value:,}"
+    return f"`{value}`"
 
 
 def _limit(option: tuple[str, str, str], attack: str, *tests_: str, fixed: bool = False) -> Limit:

@@ -70,8 +70,8 @@ ASSEMBLY: list[Section] = [
         "Assembly: tool calls",
         [
             (
-                "A call goes to its parent; it makes an unknown one, with its tag, or a message with "
-                "the call's id",
+                "A call goes to its parent; it makes an unknown one, with its tag, or a message "
+                "with the call's id",
                 _messages("a call goes to its parent"),
                 _messages("a call makes its unknown parent, with its tag"),
                 _messages("a call makes a message with the call's id"),

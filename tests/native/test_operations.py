@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -38,13 +36,6 @@ GIVEN: dict[str, dict[str, Any]] = {
     **{name: {"path": "", "from": "/b"} for name in ("move", "copy")},
     "remove": {"path": "/a"},
 }
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def holding(operation: Any) -> list[Any]:

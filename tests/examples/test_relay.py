@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -26,6 +25,7 @@ from agui_wire.http import AgentClient
 from examples.relay import app as relay_module
 from examples.relay.app import relay_app
 from examples.relay.run import Run
+from tests.examples.documents import ROOT, documented
 from tests.examples.serving import serving
 from tests.http.harness import (
     FINISHED,
@@ -43,7 +43,6 @@ from tests.http.harness import (
     text_run,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
 FOR_EVER = 3600.0
 
 
@@ -302,13 +301,14 @@ async def test_a_run_is_closed_when_all_clients_are_gone() -> None:
     assert agent.calls == 2
 
 
-async def test_a_run_waits_for_clients_that_come_back() -> None:
+async def test_a_run_waits_for_clients_that_come_back(runs: list[Run]) -> None:
     agent = Agent("hi")
     async with relaying(agent, linger=FOR_EVER) as (relay, _):
         client = AgentClient(relay)
         for _ in range(3):
             async with client.run(RUN_INPUT) as run:
                 assert await read(run, 2) == [STARTED, TEXT_START]
+                assert runs[0].forgetting is None or runs[0].forgetting.cancelled()
         agent.finish()
         async with client.run(RUN_INPUT) as run:
             assert [event async for event in run] == text_run("hi")
@@ -392,3 +392,11 @@ async def test_a_body_without_ids_is_refused(body: bytes) -> None:
     async with relaying(agent) as (relay, _):
         assert (await post(relay, json=None, data=body))[0] == 400
     assert agent.calls == 0
+
+
+async def test_the_documented_clients(capsys: pytest.CaptureFixture[str]) -> None:
+    agent = Agent("Kyoto", free=True)
+    async with relaying(agent) as (relay, _):
+        await documented("docs/relay.md", "watch").main(relay)
+    assert capsys.readouterr().out.splitlines() == [str(["success: Kyoto"] * 3)]
+    assert agent.calls == 1

@@ -43,21 +43,23 @@ class WebDriverError(Exception):
 
 
 class Browser:
-    """One session; every call blocks until the browser has answered."""
+    """One session; every call blocks until the browser has answered. Scripts have `seconds`."""
 
-    def __init__(self, port: int, profile: Path) -> None:
+    def __init__(self, port: int, profile: Path, seconds: int) -> None:
         self._port = port
+        self._seconds = seconds
         options = {"args": [*FLAGS, f"--user-data-dir={profile}"]}
-        capabilities = {
-            "alwaysMatch": {"goog:chromeOptions": options, "timeouts": {"script": 30_000}}
-        }
+        timeouts = {"script": seconds * 1000}
+        capabilities = {"alwaysMatch": {"goog:chromeOptions": options, "timeouts": timeouts}}
         self._path = "/session"
         session = self._call("POST", "", capabilities=capabilities)
         self._path = f"/session/{session['sessionId']}"
         self.version = str(session["capabilities"]["browserVersion"])
 
     def _call(self, method: str, path: str, **body: Any) -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        # It also ends the wait for a page that is too busy to be told of its time limit.
+        timeout = self._seconds + 30
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=timeout)
         try:
             content = json.dumps(body) if method == "POST" else None
             connection.request(method, self._path + path, content)
@@ -90,7 +92,7 @@ class Browser:
 
 
 @contextmanager
-def chromium(driver: str, folder: Path) -> Iterator[Browser]:
+def chromium(driver: str, folder: Path, seconds: int = 30) -> Iterator[Browser]:
     """A browser while the block runs, with an empty profile in `folder`."""
     with subprocess.Popen(
         [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
@@ -99,7 +101,7 @@ def chromium(driver: str, folder: Path) -> Iterator[Browser]:
             assert process.stdout is not None
             started = (re.search(r"started successfully on port (\d+)", s) for s in process.stdout)
             port = next(int(match[1]) for match in started if match)
-            browser = Browser(port, folder / "profile")
+            browser = Browser(port, folder / "profile", seconds)
             try:
                 yield browser
             finally:

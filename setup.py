@@ -7,7 +7,9 @@ built.
 from __future__ import annotations
 
 import os
+import re
 import sysconfig
+from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -37,7 +39,7 @@ def extensions() -> list[Extension]:
             raise SystemExit("AGUI_WIRE_REQUIRE_NATIVE=1, but this is a build without it")
         return []
     included = [name for name in os.listdir(FOLDER) if name.endswith((".pxi", ".h"))]
-    flags = os.environ.get("AGUI_WIRE_CFLAGS", "-O3" if os.name != "nt" else "/O2").split()
+    flags = os.environ.get("AGUI_WIRE_CFLAGS", "-O3 -g0" if os.name != "nt" else "/O2").split()
     return [
         Extension(
             "agui_wire.codecs.native.engine",
@@ -49,4 +51,16 @@ def extensions() -> list[Extension]:
     ]
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": OptionalBuild})
+def description() -> str:
+    """The README without links into the checkout, which would lead nowhere on a package index."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    text = re.sub(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n*", "", text)
+    return re.sub(r"\[([^\]]+)\]\((?!https?:|#)([^)]+)\)", r"\1 (`\2` in the sources)", text)
+
+
+setup(
+    ext_modules=extensions(),
+    cmdclass={"build_ext": OptionalBuild},
+    long_description=description(),
+    long_description_content_type="text/markdown",
+)

@@ -17,7 +17,7 @@ from ._sdk import sdk_model, sdk_object, sdk_text
 from ._spelling import camelise
 from ._warnings import OnWarning, WarningLog
 from .codecs import WIRES, native
-from .codecs.protobuf.shapes import OPERATION_MEMBERS
+from .codecs.protobuf.shapes import has_place
 from .errors import EncodeError, MalformedEvent
 from .events import EVENT_CLASSES, BaseEvent
 from .media_types import AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE, SSE_MEDIA_TYPE, negotiate, wire_of
@@ -299,8 +299,8 @@ def _warn_of_losses(valid: dict[str, Any], extras: list[str], warn: Warn) -> Non
     for index, operation in enumerate(operations):
         extras += [
             f"/{patch}/{index}/{escape(member)}"
-            for member in operation
-            if member not in OPERATION_MEMBERS
+            for member, value in operation.items()
+            if not has_place(member, value)
         ]
     for path in extras:
         warn("lost-property", path, "protobuf has no place for this property")

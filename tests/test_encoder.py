@@ -245,6 +245,19 @@ def test_members_of_a_patch_operation(wire: str) -> None:
     assert obj["delta"] == [operation, operation]
 
 
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_from_that_an_operation_does_not_need_may_be_anything(wire: str) -> None:
+    operation = {"op": "remove", "path": "/a", "from": 3}
+    warnings = Warnings()
+    obj = object_on(wire, StateDeltaEvent(delta=[operation]), on_warning=warnings.append)
+    if wire == AGUI_MEDIA_TYPE:
+        assert warnings.told == [("lost-property", "/delta/0/from")]
+        assert obj["delta"] == [{"op": "remove", "path": "/a"}]
+    else:
+        assert not warnings
+        assert obj["delta"] == [operation]
+
+
 def nested(levels: int) -> Any:
     value: Any = 1
     for _ in range(levels):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
-import logging
 import sys
 import tracemalloc
 import weakref
@@ -22,7 +21,7 @@ from agui_wire.errors import AguiWireError
 from tests.generators import random_event
 from tests.native.engines import ENGINE
 from tests.native.mutation import framed, mutations
-from tests.native.test_writing import spoil
+from tests.native.oddities import spoil
 
 _RNG = Random(11)
 _OBJECTS = [random_event(_RNG) for _ in range(150)]
@@ -61,13 +60,6 @@ def encode_odd() -> None:
         spoil(event, rng)
         with contextlib.suppress(AguiWireError):
             encoder.encode(event)
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("work", [decode_all, decode_odd, encode_all, encode_odd])

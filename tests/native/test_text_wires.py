@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from random import Random
 from typing import Any
 
 import msgspec
-import pytest
 
 from agui_wire import MSGPACK_MEDIA_TYPE, SSE_MEDIA_TYPE
 from tests.generators import random_event
-from tests.native.engines import outcome, reference
-from tests.native.test_reading import build
-
-# Pieces that SSE readers have to tell apart, and JSON that is nearly an event.
-_SSE_PIECES = [
-    *(b"\n", b"\n\n", b"\r\n", b"\r", b"\r\n\r\n", b"data:", b"data: ", b"data", b": ping\n\n"),
-    *(b"event: x\n", b"\xef\xbb\xbf", b"id: 1\n", b"retry: 1\n\n", b"data: \n\n", b" ", b"{", b"}"),
-    b'data: {"type":"STEP_STARTED","stepName":"a"} \n\n',
-    b'data:{"type":"STEP_STARTED","stepName":"b"}\n\n',
-    b'data: {"type":"STEP_STARTED",\ndata: "stepName":"c"}\n\n',
-    b'data: {"type":"STEP_STARTED","stepName":"d"}{"type":"STEP_STARTED","stepName":"d"}\n\n',
-    b'data: {"type":"REASONING_MESSAGE_START","messageId":"m"}\n\n',
-    b'data: {"type":"THINKING_START","title":"t"}\n\ndata: {"type":"THINKING_END"}\n\n',
-    b'data: {"type":"STEP_STARTED","stepName":"e","extra":1}\n\n',
-    b'data: {"type":"STEP_STARTED","stepName":"e","timestamp":1.0}\n\n',
-    b'data: {"type":"STEP_STARTED","stepName":"e","timestamp":null}\n\n',
-    b'data: {"type":"NEW_EVENT"}\n\n',
-    b'data: {"type":"STATE_DELTA","delta":[{"op":"add","path":"a","value":1}]}\n\n',
-    b'data: {"type":"STATE_DELTA","delta":[{"op":"jump","path":"/a"}]}\n\n',
-    b'data: {"type":"CUSTOM","name":"n","value":1e999}\n\n',
-    b'data: {"type":"CUSTOM","name":"n","value":"\\ud83d"}\n\n',
-    b'data: {"type":"CUSTOM","name":"n","value":' + b"[" * 99 + b"]" * 99 + b"}\n\n",
-    b'data: {"type":"CUSTOM","name":"n","value":' + b"[" * 100 + b"]" * 100 + b"}\n\n",
-    b'data: {"type":"STEP_STARTED","stepName":"\xff"}\n\n',
-]
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
+from tests.native.engines import build, outcome, reference
+from tests.native.oddities import spoil_text, text_streams
 
 
 def pieces(stream: bytes, rng: Random) -> list[bytes]:
@@ -50,19 +18,6 @@ def pieces(stream: bytes, rng: Random) -> list[bytes]:
         return [stream[i : i + 1] for i in range(len(stream))]
     cuts = sorted(rng.randrange(len(stream) + 1) for _ in range(rng.randrange(5)))
     return [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)])]
-
-
-def spoiled(data: bytes, rng: Random) -> bytes:
-    changed = bytearray(data)
-    for _ in range(rng.randrange(1, 4)):
-        if not changed:
-            break
-        place = rng.randrange(len(changed))
-        if rng.random() < 0.5:
-            changed[place] = rng.choice(b'"{}[]:,\\\n\r 019aeE-.\x00\x80\xc0\xff')
-        else:
-            del changed[place]
-    return bytes(changed)
 
 
 def compare(media_type: str, stream: bytes, rng: Random) -> None:
@@ -77,18 +32,7 @@ def compare(media_type: str, stream: bytes, rng: Random) -> None:
 
 def test_sse_streams_end_alike() -> None:
     rng = Random(21)
-    encode = msgspec.json.Encoder().encode
-    good = [b"data: " + encode(random_event(rng)) + b"\n\n" for _ in range(300)]
-    for _ in range(2500):
-        parts = [
-            rng.choice(good) if rng.random() < 0.7 else rng.choice(_SSE_PIECES)
-            for _ in range(rng.randrange(1, 8))
-        ]
-        stream = b"".join(parts)
-        if rng.random() < 0.3:
-            stream = spoiled(stream, rng)
-        if rng.random() < 0.1:
-            stream = stream.replace(b"\n", b"\r\n")
+    for stream in text_streams(rng, 2500):
         compare(SSE_MEDIA_TYPE, stream, rng)
 
 
@@ -112,6 +56,6 @@ def test_msgpack_streams_end_alike() -> None:
             if rng.random() < 0.15:
                 payload = rng.choice(odd_payloads)
             elif rng.random() < 0.1:
-                payload = spoiled(payload, rng) + rng.choice((b"", b"\xc0"))
+                payload = spoil_text(payload, rng) + rng.choice((b"", b"\xc0"))
             parts.append(len(payload).to_bytes(4, "big") + payload)
         compare(MSGPACK_MEDIA_TYPE, b"".join(parts)[: rng.choice((None, None, -1, -3))], rng)

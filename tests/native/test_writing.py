@@ -2,123 +2,31 @@
 
 from __future__ import annotations
 
-import copy
-import enum
 import gc
-import logging
-import math
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
-import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agui_wire import (
     AGUI_MEDIA_TYPE,
     MSGPACK_MEDIA_TYPE,
     SSE_MEDIA_TYPE,
+    Event,
     EventEncoder,
     StreamWarning,
     from_dict,
 )
 from agui_wire import events as ev
-from agui_wire import messages as ms
 from agui_wire.errors import EncodeError
 from tests.generators import random_event
-from tests.native.engines import Refused, native_encoder, reference
+from tests.native.engines import Refused, build, native_encoder, outcome, reference
+from tests.native.oddities import spoil
+from tests.strategies import structs
 
 MEDIA_TYPES = (AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE, MSGPACK_MEDIA_TYPE)
-
-
-class Text(str):
-    pass
-
-
-class Number(int):
-    pass
-
-
-class Mapping(dict[str, Any]):
-    pass
-
-
-class Colour(str, enum.Enum):
-    RED = "assistant"
-
-
-def nested(levels: int) -> Any:
-    value: Any = []
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
-_CALL = ms.FunctionCall(name="n", arguments="")
-_OPERATION = {"op": "add", "path": "/a", "value": 1}
-# What may stand where it should not, or needs a judgement.
-ODD: list[Any] = [
-    *(None, "", "x", "\ud83d", "\ud83d\ude00", "ä", "漢", "\U0001f600"),
-    'a"b\\c\n\x00\x1f\x7f\u2028',
-    *("assistant", "user", "tool", "success", Text("s"), Colour.RED, ev.EventType.RAW, b"x"),
-    *(0, 1, -1, 2**53 - 1, 2**53, -(2**53), 2**53 + 1, 2**63, 2**64, 10**400),
-    *(Number(3), True, False),
-    *(1.5, -0.0, 1e300, 1e-5, 1e-7, 1e15, 1e16, 123456789.125, math.nan, math.inf),
-    *({}, {"a": 1}, Mapping(a=1), {1: 2}, {"": None}, {"\udc00": 1}),
-    {"a": {"b": [1, {"c": None}]}},
-    *([], (), (1,), [{}], [None], ["a"], [1], {1}, nested(27), nested(30), {"k": nested(29)}),
-    *(_OPERATION, [_OPERATION], [{"op": "add", "path": "/a"}], [{"op": "remove", "path": "a"}]),
-    *([{"op": "move", "path": "", "from": "/x"}], [{"op": "test", "path": "/~2", "value": None}]),
-    *([{"op": "remove", "path": "/b", "from": 3}], [{"op": "remove", "path": "/b", "x": 3}]),
-    *([{"op": "replace", "path": "/ä", "value": {}}], [{"op": "copy", "path": "/b", "from": "~"}]),
-    *(ms.TextPart(text="p"), [ms.TextPart(text="q")], ms.DataSource(value="v", mime_type="m")),
-    *(ev.RunFinishedCancelledOutcome(), ev.RunFinishedSuccessOutcome(pending_tool_call_ids=[])),
-    *(ev.SubagentFinishedSuccessOutcome(), ms.ToolCall(id="i", function=_CALL), _CALL),
-    *(ms.TokenUsage(input_tokens=1), ms.TokenUsage(input_tokens=-1), [ms.TokenUsage(model=3)]),  # type: ignore[arg-type]
-]
-
-
-def structs(value: Any) -> list[Any]:
-    """The Structs in a value, itself first."""
-    if isinstance(value, msgspec.Struct):
-        inner = [each for name in value.__struct_fields__ for each in structs(getattr(value, name))]
-        return [value, *inner]
-    return [each for item in value for each in structs(item)] if type(value) is list else []
-
-
-def containers(value: Any) -> list[Any]:
-    """The dicts and lists in a value."""
-    if isinstance(value, msgspec.Struct):
-        return [c for name in value.__struct_fields__ for c in containers(getattr(value, name))]
-    if type(value) is list:
-        return [value, *(each for item in value for each in containers(item))]
-    if type(value) is dict:
-        return [value, *(each for item in value.values() for each in containers(item))]
-    return []
-
-
-def spoil(event: Any, rng: Random) -> None:
-    """Put something odd somewhere in an event."""
-    odd = copy.deepcopy(rng.choice(ODD))
-    if rng.random() < 0.5:
-        struct = rng.choice(structs(event))
-        if struct.__struct_fields__:
-            setattr(struct, rng.choice(struct.__struct_fields__), odd)
-        return
-    found = containers(event)
-    if not found:
-        return
-    container = rng.choice(found)
-    if type(container) is list:
-        container.insert(0, odd)
-    else:
-        container[rng.choice(["k", "", 1, "\ud800", "ä", None, Text("z")])] = odd
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Any:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("media_type", MEDIA_TYPES)
@@ -148,6 +56,18 @@ def test_random_events_are_written_alike_or_handed_back(media_type: str, spoiled
     assert written > (500 if spoiled else 2000)
 
 
+@pytest.mark.parametrize("cls", get_args(Event), ids=lambda cls: cls.__name__)
+@given(st.data())
+@settings(max_examples=25)
+def test_valid_events_of_every_class(cls: Any, data: st.DataObject) -> None:
+    event = data.draw(structs(cls))
+    for media_type in MEDIA_TYPES:
+        framed = EventEncoder(media_type).encode_binary(event)
+        assert framed == reference(EventEncoder, media_type).encode_binary(event)
+        options = {"media_type": media_type}
+        assert outcome(build, [framed], **options) == outcome(reference, [framed], **options)
+
+
 @pytest.mark.parametrize("media_type", MEDIA_TYPES)
 def test_what_is_handed_back_ends_alike(media_type: str) -> None:
     """With the fallback behind it, the same bytes, warnings and errors."""
@@ -164,7 +84,7 @@ def test_what_is_handed_back_ends_alike(media_type: str) -> None:
     for _ in range(500):
         event: Any = from_dict(random_event(rng))
         spoil(event, rng)
-        made = result(lambda cls, *args, **options: cls(*args, **options), event)
+        made = result(build, event)
         assert made == result(reference, event)
 
 

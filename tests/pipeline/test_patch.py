@@ -236,7 +236,7 @@ def ends(operation: dict[str, Any]) -> list[str]:
     return [operation[name] for name in ("path", "from") if name in operation]
 
 
-# Where jsonpatch 1.48 and RFC 6902 part: what it does, when, and an example.
+# Where jsonpatch 1.46 to 1.48 and RFC 6902 part: what it does, when, and an example.
 KNOWN_DIFFERENCES: dict[str, tuple[Callable[[Any, dict[str, Any]], bool], Any, dict[str, Any]]] = {
     "cannot remove the whole document": (
         lambda doc, op: op["op"] == "remove" and op["path"] == "",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import threading
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,24 +43,33 @@ _OPERATIONS = {f"{name.capitalize()}Operation" for name in OPERATIONS}
 # Set in the environment, it forces the pure engine.
 PURE = os.environ.get("AGUI_WIRE_PURE") == "1"
 
+_loading = threading.Lock()
+
 
 @cache
 def load() -> ModuleType | None:
     """The engine's module, ready for use, or None where the pure engine has to do."""
     if PURE:
         return None
+    # A cache alone lets two threads in at once, and the tables are filled in once.
+    with _loading:
+        return _loaded()
+
+
+@cache
+def _loaded() -> ModuleType | None:
     try:
         from . import engine  # type: ignore[attr-defined,unused-ignore]
     except ImportError:
         return None
-    from .tables import classes, messages, operations
-
     try:
+        from .tables import classes, messages, operations
+
         _check_layout()
         engine.configure(messages(), classes(), operations(), _resolver(engine))
         _check_objects(engine)
-    except (AssertionError, TypeError, ValueError) as error:
-        logger.warning("the native engine does not fit this msgspec; the pure one runs: %s", error)
+    except Exception as error:  # whatever a future msgspec does, the pure engine does without
+        logger.warning("the native engine does not fit this msgspec; the pure one runs: %r", error)
         return None
     module: ModuleType = engine
     return module
@@ -188,6 +198,13 @@ def _resolver(engine: ModuleType) -> Any:
     by_name = {spec.cls.__name__: spec for spec in classes()}
 
     def resolve(cls: Any) -> None:
+        try:
+            add(cls)
+        except (AttributeError, TypeError, ValueError):
+            # Laid out in a way of its own.
+            engine.add_model(cls, None, (), None)
+
+    def add(cls: Any) -> None:
         model = sdk_model(cls)
         if model is None or model.fields is None or model.drops_nulls:
             engine.add_model(cls, None, (), None)

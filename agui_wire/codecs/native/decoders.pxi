@@ -35,13 +35,11 @@ cdef class Decoder:
     cdef uint32_t* sizes
     cdef Py_ssize_t sizes_room
 
-    def __cinit__(self):
+    def __cinit__(self, hand_back, feed_on, max_frame_size, max_depth, sized, decode, is_json):
         self.reader.cache = self.cache
-
-    def __init__(self, hand_back, feed_on, max_frame_size, max_depth, sized, decode, is_json):
         self.hand_back = hand_back
         self.feed_on = feed_on
-        self.max_frame_size = max_frame_size
+        self.max_frame_size = max(0, min(max_frame_size, PY_SSIZE_T_MAX))
         self.sized = sized
         self.decode = decode
         self.is_json = is_json
@@ -239,7 +237,7 @@ cdef class Decoder:
             if self.held_size > self.max_frame_size:
                 self.give_back(events, self.release() + data[p - start :])
                 return events
-            if stop[-1] == 10 and self.held_size > 1 and self.held[self.held_size - 2] == 10:
+            if (stop - 1)[0] == 10 and self.held_size > 1 and self.held[self.held_size - 2] == 10:
                 held = self.release()
                 self.take_block(
                     <const uint8_t*> PyBytes_AS_STRING(<PyObject*> held), len(held), events

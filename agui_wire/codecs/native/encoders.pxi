@@ -13,11 +13,11 @@ cdef class Encoder:
     cdef bint as_text
     cdef int (*put)(Writer*, PyObject*, Py_ssize_t) noexcept
 
-    def __init__(self, fallback, max_frame_size, max_depth, wire):
+    def __cinit__(self, fallback, max_frame_size, max_depth, wire):
         self.fallback = fallback
-        self.max_frame_size = min(max_frame_size, LARGEST)
+        self.max_frame_size = max(0, min(max_frame_size, LARGEST))
         # Deeper, and some peers have to be warned of.
-        self.limit = min(max_depth, 32)
+        self.limit = max(0, min(max_depth, 32))
         self.as_text = wire == "sse"
         self.put = put_sse if wire == "sse" else put_frame
         if wire == "msgpack":

@@ -63,7 +63,7 @@ cdef bint read_fields(
     while p < end:
         tag = p[0]
         number = tag >> 3
-        if number > 15:
+        if number >= MOST_FIELDS:
             return False
         part = &message.parts[number]
         place = <PyObject**> (base + message.places[number])
@@ -271,7 +271,7 @@ cdef PyObject* read_arm(
     """The Struct in a oneof of one arm."""
     cdef Py_ssize_t size
     cdef int number
-    if p >= end or p[0] & 7 != 2 or p[0] >> 3 > 15 or oneof.arms[p[0] >> 3] < 0:
+    if p >= end or p[0] & 7 != 2 or p[0] >> 3 >= MOST_FIELDS or oneof.arms[p[0] >> 3] < 0:
         return NULL
     number = oneof.arms[p[0] >> 3]
     p = read_size(p + 1, end, &size)
@@ -394,7 +394,7 @@ cdef PyObject* read_event(Reader* r, const uint8_t* p, const uint8_t* end) noexc
     cdef int arm
     cdef const uint8_t* base_event
     p = read_varint(p, end, 2, &tag)
-    if p == NULL or tag & 7 != 2 or tag >> 3 > 31:
+    if p == NULL or tag & 7 != 2 or tag >> 3 >= MOST_ARMS:
         return NULL
     arm = tag >> 3
     p = read_size(p, end, &size)

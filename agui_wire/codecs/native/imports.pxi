@@ -21,6 +21,7 @@ cdef extern from "helpers.h":
     int append "agui_append"(PyObject*, PyObject*)
 
 cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
     PyTypeObject* Py_TYPE(PyObject*)
     void Py_INCREF(PyObject*)
     void Py_DECREF(PyObject*)

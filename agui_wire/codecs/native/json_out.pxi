@@ -222,7 +222,7 @@ cdef int put_json_members(Writer* w, Plan* plan, const char* base, int level) no
     """An object at JSON level `level`."""
     cdef int i, first = 1
     cdef Piece* piece
-    cdef Slot* slot
+    cdef Slot* slot = NULL
     cdef PyObject* value
     if level > w.limit or ensure(w, 4) < 0:
         return -1

@@ -111,7 +111,6 @@ cdef int pack_list(Writer* w, Slot* slot, PyObject* value, bint is_model, int le
     """A list at JSON level `level`: of what `slot` holds, or of any JSON where that is NULL."""
     cdef Py_ssize_t i
     cdef PyObject* item
-    cdef Operation found
     cdef int done
     if level > w.limit or put_head(w, PyList_GET_SIZE(value), 0x90, 15, 0xDC) < 0:
         return -1
@@ -122,13 +121,42 @@ cdef int pack_list(Writer* w, Slot* slot, PyObject* value, bint is_model, int le
         elif slot.kind == TEXTS:
             done = pack_text(w, item) if Py_TYPE(item) == &PyUnicode_Type else -1
         elif slot.kind == OPERATIONS:
-            # Models of operations are left to the Python codec here.
-            done = -1
-            if Py_TYPE(item) == &PyDict_Type and is_operation(w, item, &found):
-                done = pack_value(w, item, level + 1)
+            done = pack_operation(w, item, level + 1)
         else:
             done = pack_object(w, slot, item, is_model, level + 1)
         if done < 0:
+            return -1
+    return 0
+
+
+cdef int pack_key(Writer* w, Piece* piece) noexcept:
+    # The key stands in the piece between `,"` and `":`.
+    if put_head(w, piece.size - 4, 0xA0, 31, 0xDA) < 0 or ensure(w, piece.size) < 0:
+        return -1
+    put_bytes(w, piece.text + 2, piece.size - 4)
+    return 0
+
+
+cdef int pack_operation(Writer* w, PyObject* operation, int level) noexcept:
+    """A patch operation, a dict or a model, at JSON level `level`."""
+    cdef Operation found
+    cdef Plan* plan
+    cdef PyObject* value
+    cdef int i, count = 0
+    if not is_operation(w, operation, &found):
+        return -1
+    if Py_TYPE(operation) == &PyDict_Type:
+        return pack_value(w, operation, level)
+    plan = plan_of(Py_TYPE(operation))
+    for i in range(plan.piece_count):
+        count += member_of(&found, plan.pieces[i].slot) != NULL
+    if level > w.limit or put_head(w, count, 0x80, 15, 0xDE) < 0:
+        return -1
+    for i in range(plan.piece_count):
+        value = member_of(&found, plan.pieces[i].slot)
+        if value == NULL:
+            continue
+        if pack_key(w, &plan.pieces[i]) < 0 or pack_value(w, value, level + 1) < 0:
             return -1
     return 0
 
@@ -187,10 +215,8 @@ cdef int pack_members(Writer* w, Plan* plan, const char* base, int level) noexce
             value = value_at(base, slot)
             if value == Py_None and slot.optional:
                 continue
-        # The key stands in the piece between `,"` and `":`.
-        if put_head(w, piece.size - 4, 0xA0, 31, 0xDA) < 0 or ensure(w, piece.size) < 0:
+        if pack_key(w, piece) < 0:
             return -1
-        put_bytes(w, piece.text + 2, piece.size - 4)
         if slot == NULL:
             if pack_text(w, value) < 0:
                 return -1

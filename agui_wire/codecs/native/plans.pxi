@@ -5,6 +5,10 @@ DEF MOST_OPS = 16
 DEF MOST_NUMBERS = 24
 DEF TYPE_TABLE = 2048
 DEF MOST_TYPES = 1024
+DEF MOST_BUILDS = 128
+DEF MOST_ARMS = 32
+# A field number that fits a tag of one byte.
+DEF MOST_FIELDS = 16
 
 cdef enum Kind:
     TEXT, CHOICE, INT, BOOL, ANY, OPEN, OBJECT, STRUCT, STRUCTS, TEXTS, OPERATIONS, CONTENT
@@ -101,7 +105,7 @@ cdef struct Build:
     Source sources[MOST_SLOTS]
 
 cdef struct Message:
-    Part parts[16]
+    Part parts[MOST_FIELDS]
     int chooser
     uint32_t outcome_fields
     # Where the values of its fields go, by number: in a new Struct where `is_direct`, else in an
@@ -110,17 +114,15 @@ cdef struct Message:
     bint is_direct
     int build
     int build_count
-    int arms[16]        # message index by number, or -1
-    bint is_oneof
+    int arms[MOST_FIELDS]   # message index by number, or -1
 
 cdef Plan* type_table[TYPE_TABLE]
 cdef int type_count = 0
 cdef Message* message_table = NULL
 cdef Build* build_table = NULL
 cdef int build_count = 0
-cdef int event_messages[32]
-cdef PyTypeObject* event_classes[32]
-cdef int event_numbers[32]
+cdef int event_messages[MOST_ARMS]
+cdef int event_numbers[MOST_ARMS]
 cdef PyObject* operation_names[6]
 cdef PyObject* empty_text = NULL
 cdef PyObject* OP_KEY
@@ -142,6 +144,13 @@ cdef dict KINDS = {
     "member": MEMBER, "operation": OPERATION,
 }
 cdef dict ABSENCES = {"none": NONE, "text": EMPTY_TEXT, "list": EMPTY_LIST, "refuse": REFUSE}
+
+
+cdef int below(int most, int number) except -1:
+    """`number`, which has to have a place in a table of `most`."""
+    if not 0 <= number < most:
+        raise ValueError(f"the tables have no place for {number}")
+    return number
 
 
 cdef PyObject* keep(object value):
@@ -207,8 +216,10 @@ cdef Plan* new_plan(object spec, object cls) except NULL:
     plan.struct_cls = <PyTypeObject*> keep(spec.cls)
     plan.is_event = spec.is_event
     plan.tag = keep_text(spec.tag) if spec.tag else NULL
-    plan.arm_size = put_varint(plan.arm, spec.arm << 3 | 2) - plan.arm if spec.arm else 0
-    plan.enum_number = spec.enum_number
+    plan.arm_size = 0
+    if spec.arm:
+        plan.arm_size = put_varint(plan.arm, below(MOST_ARMS, spec.arm) << 3 | 2) - plan.arm
+    plan.enum_number = below(0x80, spec.enum_number)
     plan.judged = spec.judged
     plan.timestamp = plan.raw_event = plan.metadata = -1
     plan.slot_count = len(spec.slots)
@@ -233,7 +244,7 @@ cdef Plan* new_plan(object spec, object cls) except NULL:
     plan.op_count = len(spec.ops)
     for i, op in enumerate(spec.ops):
         plan.ops[i].kind = KINDS[op.kind]
-        plan.ops[i].tag = op.number << 3 | (0 if op.kind in ("int", "bool") else 2)
+        plan.ops[i].tag = below(MOST_FIELDS, op.number) << 3 | (0 if op.kind in ("int", "bool") else 2)
         plan.ops[i].slot = op.slot
         plan.ops[i].required = op.required
         plan.ops[i].key = keep_text(op.key)
@@ -284,7 +295,7 @@ def add_model(cls, struct_cls, attributes, tag_member):
     spec = class_specs[struct_cls]
     plan = new_plan(spec, cls)
     plan.is_model = True
-    plan.tag_member = keep(tag_member)
+    plan.tag_member = plan.tag if tag_member is None else keep(tag_member)
     plan.extra_offset = offset_of(cls, "__pydantic_extra__")
     keys = [each.key for each in spec.slots]
     for i, (name, key, none_is_absent) in enumerate(attributes):
@@ -329,19 +340,19 @@ cdef int fill_build(Build* build, object spec) except -1:
         build.allowed |= <uint32_t> 1 << <int> number
     for number in spec.needed:
         build.needed |= <uint32_t> 1 << <int> number
-    build.count = len(spec.sources)
+    build.count = below(MOST_SLOTS + 1, len(spec.sources))
     for i, each in enumerate(spec.sources):
         source = &build.sources[i]
         source.offset = offset_of(spec.cls, spec.cls.__struct_fields__[i])
-        source.number = each.number
-        source.parts = each.parts
+        source.number = below(MOST_NUMBERS, each.number)
+        source.parts = below(MOST_NUMBERS, each.parts)
         source.absent = ABSENCES[each.absent]
         source.may_nest = each.may_nest
         source.outcomes = -1
         source.outcome_count = len(each.outcomes)
         if each.outcomes:
             source.outcomes = first = build_count
-            build_count += source.outcome_count
+            build_count = below(MOST_BUILDS, build_count + source.outcome_count)
             for j, outcome in enumerate(each.outcomes):
                 fill_build(&build_table[first + j], outcome)
     return 0
@@ -352,13 +363,12 @@ cdef int fill_message(Message* message, object spec, dict indexes) except -1:
     cdef int i
     cdef Part* part
     message.chooser = spec.chooser
-    for i in range(16):
+    for i in range(MOST_FIELDS):
         message.arms[i] = -1
-    message.is_oneof = bool(spec.arms)
     for number, name in spec.arms:
-        message.arms[<int> number] = indexes[name]
+        message.arms[below(MOST_FIELDS, number)] = indexes[name]
     for each in spec.parts:
-        part = &message.parts[<int> each.number]
+        part = &message.parts[below(MOST_FIELDS, each.number)]
         part.known = True
         part.kind = KINDS[each.kind]
         part.repeated = each.repeated
@@ -371,7 +381,7 @@ cdef int fill_message(Message* message, object spec, dict indexes) except -1:
         part.level = each.level
     message.build = build_count
     message.build_count = len(spec.builds)
-    build_count += message.build_count
+    build_count = below(MOST_BUILDS, build_count + message.build_count)
     for i, build in enumerate(spec.builds):
         fill_build(&build_table[message.build + i], build)
         for source in build.sources:
@@ -399,18 +409,20 @@ def configure(specs, classes, operations, resolver):
     tell of an unknown class."""
     global resolve, message_table, build_table, empty_text, OP_KEY, PATH_KEY, FROM_KEY, VALUE_KEY
     cdef int i
+    if message_table != NULL:
+        raise ValueError("the tables are there already")
     for spec in classes:
         add_class(spec)
     resolve = resolver
     cdef dict indexes = {spec.name: i for i, spec in enumerate(specs)}
     message_table = <Message*> calloc(len(specs), sizeof(Message))
-    build_table = <Build*> calloc(128, sizeof(Build))
+    build_table = <Build*> calloc(MOST_BUILDS, sizeof(Build))
     if message_table == NULL or build_table == NULL:
         raise MemoryError
     for i, spec in enumerate(specs):
         fill_message(&message_table[i], spec, indexes)
     by_class = {build.cls: spec.name for spec in specs for build in spec.builds}
-    for i in range(32):
+    for i in range(MOST_ARMS):
         event_messages[i] = -1
     for spec in classes:
         if spec.is_event:

@@ -104,7 +104,7 @@ cdef PyObject* read_items(Reader* r, const uint8_t* p, const uint8_t* end, int l
     cdef PyObject* items
     cdef PyObject* value
     cdef const uint8_t* probe = p
-    cdef Py_ssize_t size, count = 0
+    cdef Py_ssize_t size = 0, count = 0
     if level > r.limit:
         return NULL
     while probe < end and probe[0] == 0x0A:

@@ -23,6 +23,8 @@ cdef inline int classify(PyObject* value, Scalar* scalar) noexcept:
     cdef PyTypeObject* cls = Py_TYPE(value)
     cdef long long number
     cdef int overflow
+    scalar.tag, scalar.size, scalar.text = SCALAR_NULL, 2, 0
+    scalar.number, scalar.truth = 0, False
     if cls == &PyUnicode_Type:
         scalar.text = utf8_size(value)
         if scalar.text < 0:
@@ -40,9 +42,9 @@ cdef inline int classify(PyObject* value, Scalar* scalar) noexcept:
             return -1
         scalar.tag, scalar.size = SCALAR_NUMBER, 9
     elif cls == &PyBool_Type:
-        scalar.tag, scalar.size, scalar.truth = SCALAR_BOOL, 2, value == Py_True
+        scalar.tag, scalar.truth = SCALAR_BOOL, value == Py_True
     elif value == Py_None:
-        scalar.tag, scalar.size, scalar.truth = SCALAR_NULL, 2, False
+        return 0
     elif cls == &PyDict_Type or cls == &PyList_Type:
         return 1
     else:
@@ -93,7 +95,7 @@ cdef int put_container(
     # A guess: where it is right, nothing moves.
     cdef Py_ssize_t inner = count * (24 if is_dict else 12)
     cdef Py_ssize_t outer = 1 + varint_size(inner) + inner
-    cdef Py_ssize_t entry, head, guessed, start = w.size
+    cdef Py_ssize_t entry = 0, head, guessed, start = w.size
     cdef uint8_t* p
     guessed = 2 + varint_size(outer) + varint_size(inner)
     if key_size >= 0:

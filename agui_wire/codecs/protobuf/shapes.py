@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import MalformedFrame
 
-__all__ = ["from_wire", "to_wire"]
+__all__ = ["from_wire", "has_place", "to_wire"]
 
 Object = dict[str, Any]
 
@@ -107,8 +107,16 @@ def _without_empty_usage(wire: Object) -> Object:
     return wire
 
 
+def has_place(member: str, value: Any) -> bool:
+    """Whether a member of a valid patch operation has a place in protobuf.
+
+    An operation that needs no `from` may carry one of any kind, which RFC 6902 says to ignore.
+    """
+    return member in OPERATION_MEMBERS and (member != "from" or isinstance(value, str))
+
+
 def _operation_to_wire(operation: Object) -> Object:
-    wire = {key: operation[key] for key in OPERATION_MEMBERS if key in operation}
+    wire = {key: value for key, value in operation.items() if has_place(key, value)}
     wire["op"] = OPERATIONS.index(wire["op"])
     return wire
 

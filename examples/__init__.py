@@ -1,0 +1,1 @@
+"""Programs that show agui_wire at work; each folder runs by itself."""

@@ -1,0 +1,1 @@
+"""A page that reads one agent over SSE and over protobuf."""

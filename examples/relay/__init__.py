@@ -1,0 +1,1 @@
+"""One agent run, watched by many."""

@@ -1,0 +1,1 @@
+"""The browser example in headless Chromium: python -m pytest -m slow tests/browser"""

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Example", "Session", "check_types", "examples", "play", "run", "sessions"]
+__all__ = ["ROOT", "Example", "Session", "check_types", "examples", "execute", "play", "sessions"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -98,7 +98,7 @@ def _files(page: Path) -> dict[str, str]:
     return files | {match["name"]: match["text"] for match in _FILE.finditer(text)}
 
 
-def run(example: Example) -> ModuleType:
+def execute(example: Example) -> ModuleType:
     """Executes an example; gives its module."""
     module = ModuleType(f"{example.page.stem.replace('-', '_').lower()}_{example.name}")
     # FastAPI looks annotations up in the module of a function.

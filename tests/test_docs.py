@@ -36,7 +36,7 @@ from agui_wire.http import AgentClient, _run, agent_handler, asgi, event_stream_
 from agui_wire.messages import ToolMessage
 from tests.http.asgi_server import serving
 from tests.http.harness import FINISHED, RUN_INPUT, STARTED, events_of, post
-from tests.snippets import ROOT, Example, Session, check_types, examples, play, run, sessions
+from tests.snippets import ROOT, Example, Session, check_types, examples, execute, play, sessions
 from tools.pages.__main__ import pages
 from tools.pages.differences import LISTS
 from tools.pages.limits import LIMITS
@@ -68,7 +68,7 @@ def _sdk_as_it_was() -> Any:
 def test_every_example_executes(shown: Example, capsys: pytest.CaptureFixture[str]) -> None:
     if "dropin" in shown.code and importlib.util.find_spec("agui_wire.dropin") is None:
         pytest.skip("agui_wire.dropin is not there yet")
-    module = run(shown)
+    module = execute(shown)
     if not hasattr(module, "main"):
         assert capsys.readouterr().out == (shown.output or "")
 
@@ -136,7 +136,7 @@ ELSEWHERE = {"browser", "frameworks", "relay"}
 async def test_a_client_prints_what_its_page_says(
     page: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main: Callable[[str], Any] = run(example(page, name)).main
+    main: Callable[[str], Any] = execute(example(page, name)).main
     async with talking() as url:
         if asyncio.iscoroutinefunction(main):
             await main(url)
@@ -171,7 +171,7 @@ SERVED: dict[tuple[str, str], list[Any]] = {
 
 
 def opened(page: str, name: str) -> AbstractAsyncContextManager[str]:
-    app = run(example(page, name)).app
+    app = execute(example(page, name)).app
     return serving_app(app) if isinstance(app, web.Application) else serving(app)
 
 
@@ -209,7 +209,7 @@ async def test_the_options_of_the_page_do_what_they_say() -> None:
 
 
 async def test_an_agent_is_closed_when_its_client_leaves() -> None:
-    module = run(example("server", "leaving"))
+    module = execute(example("server", "leaving"))
     async with serving_app(module.app) as url:
         async with AgentClient(url).run(RUN_INPUT) as opened_run:
             await opened_run.__anext__()

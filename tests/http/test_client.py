@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import sys
 from collections.abc import AsyncIterator
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import aiohttp
@@ -202,6 +205,25 @@ async def test_no_server_at_all() -> None:
         pass
     with pytest.raises(aiohttp.ClientConnectorError):
         await AgentClient(url).run(RUN_INPUT).__aenter__()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a full backlog does is the system's")
+async def test_a_host_that_does_not_answer_at_all() -> None:
+    with socket.socket() as listener, ExitStack() as waiting:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        host, port = listener.getsockname()
+        for _ in range(4):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            with suppress(BlockingIOError):
+                client.connect((host, port))
+        with pytest.raises(aiohttp.ConnectionTimeoutError):
+            await (
+                AgentClient(f"http://{host}:{port}/", connect_timeout=0.2)
+                .run(RUN_INPUT)
+                .__aenter__()
+            )
 
 
 async def test_run_error_is_an_event_and_no_exception() -> None:

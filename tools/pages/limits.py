@@ -120,7 +120,7 @@ CLIENT = [
     _limit(
         _option("connect_timeout", "s", AgentClient),
         "A host that swallows packets.",
-        _HTTP + "client.py::test_no_server_at_all",
+        _HTTP + "client.py::test_a_host_that_does_not_answer_at_all",
     ),
     _limit(
         _option("stall_timeout", "s", AgentClient),

@@ -128,9 +128,7 @@ def test_libraries_stay_where_they_belong(module: str) -> None:
     outside = {name for name in imports(module) if name.partition(".")[0] not in LAYER_OF}
     watched = {name for name in outside if name in LIBRARIES or name not in sys.stdlib_module_names}
     misplaced = {
-        name
-        for name in watched - LATE
-        if layer_of(module) not in LIBRARIES.get(name, "").split()
+        name for name in watched - LATE if layer_of(module) not in LIBRARIES.get(name, "").split()
     }
     assert misplaced == set()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Example", "Session", "check_types", "examples", "play", "run", "sessions"]
+__all__ = ["ROOT", "Example", "Session", "check_types", "examples", "execute", "play", "sessions"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -62,7 +62,9 @@ class Session(NamedTuple):
 def examples(page: Path) -> dict[str, Example]:
     """The Python examples of a page. Fails where a Python fence is none of them."""
     text = page.read_text(encoding="utf-8")
-    found = {m["name"]: Example(page, m["name"], m["code"], m["output"]) for m in _EXAMPLE.finditer(text)}
+    found = {
+        m["name"]: Example(page, m["name"], m["code"], m["output"]) for m in _EXAMPLE.finditer(text)
+    }
     assert text.count("```python") == len(found), f"{page.name}: a Python block is no example"
     return found
 
@@ -96,7 +98,7 @@ def _files(page: Path) -> dict[str, str]:
     return files | {match["name"]: match["text"] for match in _FILE.finditer(text)}
 
 
-def run(example: Example) -> ModuleType:
+def execute(example: Example) -> ModuleType:
     """Executes an example; gives its module."""
     module = ModuleType(f"{example.page.stem.replace('-', '_').lower()}_{example.name}")
     # FastAPI looks annotations up in the module of a function.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.asgi_server import serving
-from tests.snippets import ROOT, check_types, examples, run
+from tests.snippets import ROOT, check_types, examples, execute
 
 README = ROOT / "README.md"
 EXAMPLES = examples(README)
@@ -20,12 +20,12 @@ def test_the_examples_are_there() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_executes(name: str) -> None:
-    run(EXAMPLES[name])
+    execute(EXAMPLES[name])
 
 
 async def test_the_client_against_the_server(capsys: pytest.CaptureFixture[str]) -> None:
-    async with serving(run(EXAMPLES["fastapi"]).app) as url:
-        await run(EXAMPLES["client"]).main(url)
+    async with serving(execute(EXAMPLES["fastapi"]).app) as url:
+        await execute(EXAMPLES["client"]).main(url)
     assert capsys.readouterr().out.splitlines() == ["Hello", " success {}"]
 
 

@@ -129,7 +129,9 @@ def test_a_client_declares_its_version_and_leaves_activities_out() -> None:
 
 def test_a_client_upgrades_binary_parts_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
     part = {"type": "binary", "mimeType": "image/png", "data": "AA=="}
-    body = write_run_input({**MINIMAL, "messages": [{"role": "user", "id": "u", "content": [part]}]})
+    body = write_run_input(
+        {**MINIMAL, "messages": [{"role": "user", "id": "u", "content": [part]}]}
+    )
     source = {"type": "data", "value": "AA==", "mimeType": "image/png"}
     (message,) = msgspec.json.decode(body)["messages"]
     assert message["content"] == [{"type": "image", "source": source}]

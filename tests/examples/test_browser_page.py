@@ -6,9 +6,9 @@ import aiohttp
 import pytest
 
 from agui_wire import AGUI_MEDIA_TYPE
-from tests.examples.documents import ROOT, documented
 from tests.examples.serving import serving
 from tests.http.harness import RUN_INPUT
+from tests.snippets import ROOT, examples, execute
 
 ORIGIN = "https://app.example.com"
 
@@ -21,7 +21,7 @@ def test_the_recipe_is_the_one_that_the_page_uses() -> None:
 @pytest.mark.parametrize(("origin", "allowed"), [(ORIGIN, ORIGIN), ("https://evil.example", None)])
 async def test_the_documented_server_answers_its_page(origin: str, allowed: str | None) -> None:
     asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x"}
-    app = documented("docs/browser.md", "server").app
+    app = execute(examples(ROOT / "docs" / "browser.md")["server"]).app
     async with serving(app) as url, aiohttp.ClientSession(headers={"Origin": origin}) as session:
         async with session.options(url, headers=asked) as preflight:
             assert preflight.headers.get("Access-Control-Allow-Origin") == allowed

@@ -25,7 +25,6 @@ from agui_wire.http import AgentClient
 from examples.relay import app as relay_module
 from examples.relay.app import relay_app
 from examples.relay.run import Run
-from tests.examples.documents import ROOT, documented
 from tests.examples.serving import serving
 from tests.http.harness import (
     FINISHED,
@@ -42,6 +41,7 @@ from tests.http.harness import (
     scripted,
     text_run,
 )
+from tests.snippets import ROOT, examples, execute
 
 FOR_EVER = 3600.0
 
@@ -397,6 +397,6 @@ async def test_a_body_without_ids_is_refused(body: bytes) -> None:
 async def test_the_documented_clients(capsys: pytest.CaptureFixture[str]) -> None:
     agent = Agent("Kyoto", free=True)
     async with relaying(agent) as (relay, _):
-        await documented("docs/relay.md", "watch").main(relay)
+        await execute(examples(ROOT / "docs" / "relay.md")["watch"]).main(relay)
     assert capsys.readouterr().out.splitlines() == [str(["success: Kyoto"] * 3)]
     assert agent.calls == 1

@@ -1,7 +1,7 @@
 """The pages in docs/ that are made from the code, from its lists, or from tables beside this.
 
-    python -m tools.pages           writes them
-    python -m tools.pages --check   exits with 1 where one is not up to date
+python -m tools.pages           writes them
+python -m tools.pages --check   exits with 1 where one is not up to date
 """
 
 from __future__ import annotations

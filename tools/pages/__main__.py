@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -29,13 +28,10 @@ def _filled(page: str, parts: dict[str, str]) -> str:
     """A page with its generated parts, which stand between two comments, made anew."""
     for name, text in parts.items():
         begin, end = f"<!-- begin: {name} -->\n", f"\n<!-- end: {name} -->"
-        page, found = re.subn(
-            f"{re.escape(begin)}.*?{re.escape(end)}",
-            lambda _, whole=f"{begin}{text}{end}": whole,
-            page,
-            flags=re.DOTALL,
-        )
-        assert found == 1, f"the page has no place for {name}"
+        before, _, rest = page.partition(begin)
+        _, found, after = rest.partition(end)
+        assert found, f"the page has no place for {name}"
+        page = f"{before}{begin}{text}{end}{after}"
     return page
 
 

@@ -31,6 +31,7 @@ class Limit(NamedTuple):
 def _option(name: str, unit: str, *owners: Callable[..., Any]) -> tuple[str, str, str]:
     """The name of an option, its one default, and who takes it."""
     defaults = {inspect.signature(owner).parameters[name].default for owner in owners}
+    assert len(defaults) == 1, f"{name} has other defaults in other places: {defaults}"
     (default,) = defaults
     return f"`{name}`", _spelled(default, unit), ", ".join(f"`{o.__name__}`" for o in owners)
 
@@ -44,12 +45,12 @@ def _spelled(value: Any, unit: str) -> str:
         for factor, name in ((2**20, "MiB"), (2**10, "KiB")):
             if value >= factor and value % factor == 0:
                 return f"{value // factor} {name}"
-    return f"{value:g} {unit}".strip() if isinstance(value, (int, float)) else f"`{value}`"
+    if isinstance(value, (int, float)):
+        return f"{value:,g} {unit}".strip() if value < 10**5 else f"{value:,}"
+    return f"`{value}`"
 
 
-def _limit(
-    option: tuple[str, str, str], attack: str, *tests_: str, fixed: bool = False
-) -> Limit:
+def _limit(option: tuple[str, str, str], attack: str, *tests_: str, fixed: bool = False) -> Limit:
     name, default, where = option
     return Limit(name, attack, default, "fixed" if fixed else where, tests_)
 
@@ -223,7 +224,7 @@ SERVER = [
     _limit(
         _option("max_frame_size", "bytes", BinaryTransport),
         "An application whose event never ends, inside the server's memory.",
-        _HTTP + "asgi_transport.py::test_a_bad_stream_stops_the_application",
+        _HTTP + "asgi_faults.py::test_a_bad_stream_stops_the_application",
     ),
     _limit(
         _constant("the Accept header", "read in linear time", ""),

@@ -10,7 +10,9 @@ __all__ = ["code", "table", "tests"]
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; bars inside cells are escaped."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines
+    )
 
 
 def code(items: Iterable[str]) -> str:

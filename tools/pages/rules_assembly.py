@@ -70,7 +70,8 @@ ASSEMBLY: list[Section] = [
         "Assembly: tool calls",
         [
             (
-                "A call goes to its parent, makes an unknown one, or a message with the call's id",
+                "A call goes to its parent; it makes an unknown one, with its tag, or a message "
+                "with the call's id",
                 _messages("a call goes to its parent"),
                 _messages("a call makes its unknown parent, with its tag"),
                 _messages("a call makes a message with the call's id"),
@@ -177,6 +178,12 @@ ASSEMBLY: list[Section] = [
                 "Messages and state go on over several runs in one stream, the rest starts afresh",
                 _ASSEMBLE + "test_messages_and_state_go_on_over_runs",
                 _run("the next run starts afresh"),
+            ),
+            (
+                "error, result, interrupts and usage are those of the last run",
+                _run("finished with an outcome"),
+                _run("the next run starts afresh"),
+                _run("the next run after an error"),
             ),
             (
                 "Pending calls are those that RUN_FINISHED names, else those without a result",

@@ -281,7 +281,7 @@ PROCESSING: list[Section] = [
             ),
             ("Tags without an announcement are fine", _rule("tags without an announcement")),
             (
-                "The first writer's tag is the owner; no tag is the parent; `\"\"` is an id",
+                'The first writer\'s tag is the owner; no tag is the parent; `""` is an id',
                 _rule("another tag on content"),
                 _rule("a tag on the parent's"),
                 _rule("the empty tag"),

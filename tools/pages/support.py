@@ -1,8 +1,8 @@
-"""docs/protocol-support.md: every event, role, part, source, retired shape and rule, with its test."""
+"""docs/protocol-support.md: every event, role, part, retired shape and rule, with its tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, get_args
 
 import msgspec
@@ -122,22 +122,27 @@ def named_tests() -> list[str]:
     return sorted(set(named))
 
 
-def _fields(cls: type[msgspec.Struct], *, required: bool) -> list[str]:
+def _members_of(cls: type[msgspec.Struct], besides: Container[str] = ()) -> str:
+    """The members of a class, required ones first, a question mark behind the others."""
     # A default that is made by a function is written all the same: the wire requires the field.
-    return [
-        field.encode_name
-        for field in msgspec.structs.fields(cls)
-        if (field.default is msgspec.NODEFAULT) == required
-    ]
+    fields = sorted(
+        msgspec.structs.fields(cls), key=lambda field: field.default is not msgspec.NODEFAULT
+    )
+    return code(
+        f"{field.encode_name}{'' if field.default is msgspec.NODEFAULT else '?'}"
+        for field in fields
+        if field.encode_name not in besides
+    )
 
 
 def _events() -> Iterator[str]:
     arms = {name: number for number, (_, name, _) in event_arms().items()}
-    common = _fields(events.BaseEvent, required=False)
+    common = [field.encode_name for field in msgspec.structs.fields(events.BaseEvent)]
     yield "## Events\n"
     yield (
-        f"Every event may carry {code(common)} too. The number is the event's field in the "
-        "protobuf message `Event`. Each is also checked against the published model, in "
+        f"Every event may carry {code(common)} too; a member with a question mark may be absent. "
+        "The number is the event's field in the protobuf message `Event`. Each is also checked "
+        "against the published model, in "
         f"`{_CLASS_TEST.format('CLASS')}`.\n"
     )
     rows = [
@@ -145,13 +150,12 @@ def _events() -> Iterator[str]:
             f"`{cls.type.value}`",
             str(arms[cls.type.value]),
             _summary(cls),
-            code(_fields(cls, required=True)),
-            code(name for name in _fields(cls, required=False) if name not in common),
+            _members_of(cls, common),
             tests(pattern.format(cls.__name__, cls.type.value) for pattern in _EVENT_TESTS),
         )
         for cls in get_args(events.Event)
     ]
-    yield table(("type", "field", "what it says", "required", "optional", "tests"), rows)
+    yield table(("type", "field", "what it says", "members", "tests"), rows)
     yield ""
 
 
@@ -164,13 +168,12 @@ def _members() -> Iterator[str]:
             (
                 f"`{getattr(cls, tag)}`",
                 _summary(cls),
-                code(_fields(cls, required=True)),
-                code(_fields(cls, required=False)),
+                _members_of(cls),
                 tests([pattern.format(cls.__name__)]),
             )
             for cls in get_args(union)
         ]
-        yield table((tag, "what it is", "required", "optional", "test"), rows)
+        yield table((tag, "what it is", "members", "test"), rows)
         yield ""
 
 

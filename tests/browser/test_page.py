@@ -180,13 +180,24 @@ async def test_stop_stops_the_agents(browser: Browser) -> None:
             await page.shows(wire, "text", "".join(WORDS[:2]))
 
 
-async def test_a_closed_page_stops_the_agents(browser: Browser) -> None:
+async def test_a_page_that_is_left_stops_the_agents(browser: Browser) -> None:
     agent = Agent()
     async with opened(browser, agent) as page:
         await page.click("#run")
         for wire in WIRES:
             await page.shows(wire, "events", "2")
         await asyncio.to_thread(browser.open, "about:blank")
+        await agent.all_closed(2)
+
+
+async def test_a_tab_that_is_closed_stops_the_agents(browser: Browser) -> None:
+    agent = Agent()
+    before = await asyncio.to_thread(browser.new_tab)
+    async with opened(browser, agent) as page:
+        await page.click("#run")
+        for wire in WIRES:
+            await page.shows(wire, "events", "2")
+        await asyncio.to_thread(browser.close_tab, before)
         await agent.all_closed(2)
 
 

@@ -87,6 +87,17 @@ class Browser:
         found = self._call("POST", "/element", using="css selector", value=selector)
         self._call("POST", f"/element/{next(iter(found.values()))}/click")
 
+    def new_tab(self) -> str:
+        """Goes to a new tab; gives the one it leaves."""
+        before = self._call("GET", "/window")
+        self._call("POST", "/window", handle=self._call("POST", "/window/new")["handle"])
+        return str(before)
+
+    def close_tab(self, before: str) -> None:
+        """Closes the tab and goes to another."""
+        self._call("DELETE", "/window")
+        self._call("POST", "/window", handle=before)
+
     def quit(self) -> None:
         self._call("DELETE", "")
 

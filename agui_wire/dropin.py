@@ -109,7 +109,7 @@ def _binary(accept: str) -> dict[str, Any] | None:
 
 
 @lru_cache(maxsize=1024)
-def _writes_text(cls: Any) -> bool:
+def _writes_text(cls: type) -> bool:
     """Whether a class has a say in its text, which would be lost on another wire."""
     return any(
         getattr(cls, name) is not _METHODS[name]
@@ -122,7 +122,8 @@ def _init(self: Any, accept: Any = None) -> None:
     if not accept or type(accept) is not str:
         return
     methods = _binary(accept)
-    if methods is None or _writes_text(type(self)):
+    cls: type = type(self)
+    if methods is None or _writes_text(cls):
         return
     code = sys._getframe(1).f_code
     if code in _asking:

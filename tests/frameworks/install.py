@@ -31,7 +31,7 @@ def main(names: list[str]) -> None:
     for name in names or REQUIREMENTS:
         print(name, flush=True)
         venv.create(ENVIRONMENTS / name, clear=True, with_pip=True)
-        pip = [str(python_of(name)), "-m", "pip", "install", "--quiet", "--no-deps"]
+        pip = [str(python_of(name)), "-m", "pip", "install", "--quiet"]
         subprocess.run([*pip, "--requirement", str(REQUIREMENTS[name])], check=True)
 
 

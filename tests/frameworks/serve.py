@@ -2,7 +2,8 @@
 
 It prints its port and ends when its input does. Under /plain is the documentation's example
 without BinaryTransport, under /transport with it. POST /control/install and /control/uninstall
-are those of `agui_wire.dropin`, /control/cpu gives the seconds that this process has used.
+are those of `agui_wire.dropin`; /control/cpu gives the seconds that this process has used, and
+/control/versions what is installed here.
 """
 
 from __future__ import annotations
@@ -13,18 +14,29 @@ import json
 import socket
 import sys
 import time
+from importlib.metadata import distributions
 from typing import Any
 
 import uvicorn
 
-from agui_wire import dropin
+from agui_wire import dropin, protobuf_engine
 
 from .examples import run
+
+
+def versions() -> dict[str, str]:
+    """The version of each distribution, and which protobuf engine of ours runs."""
+    found = {
+        each.metadata["Name"].lower().replace("_", "-"): each.version for each in distributions()
+    }
+    return {**found, "protobuf engine": protobuf_engine()}
+
 
 CONTROLS = {
     "/control/install": lambda: run("dropin")["replaced"],
     "/control/uninstall": dropin.uninstall,
     "/control/cpu": time.process_time,
+    "/control/versions": versions,
 }
 
 
@@ -49,7 +61,9 @@ class Switchboard:
 
 async def main(name: str) -> None:
     agents = importlib.import_module(f"tests.frameworks.agents.{name}")
-    example = run(name, **{key: getattr(agents, key) for key in ("agent", "tools") if hasattr(agents, key)})
+    example = run(
+        name, **{key: getattr(agents, key) for key in ("agent", "tools") if hasattr(agents, key)}
+    )
     app = Switchboard(plain=example["server"], transport=example["app"])
     config = uvicorn.Config(app, log_level="warning", lifespan="off", ws="none", http="h11")
     server = uvicorn.Server(config)

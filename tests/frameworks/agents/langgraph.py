@@ -26,7 +26,13 @@ class ScriptedModel(BaseChatModel):
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         if not isinstance(messages[-1], ToolMessage):
-            for name, call_id, part in ((TOOL, CALL_ID, ARGUMENTS[:9]), (None, None, ARGUMENTS[9:])):
+            # As providers do: the name comes without arguments.
+            named = (TOOL, CALL_ID, "")
+            for name, call_id, part in (
+                named,
+                (None, None, ARGUMENTS[:9]),
+                (None, None, ARGUMENTS[9:]),
+            ):
                 call = tool_call_chunk(name=name, args=part, id=call_id, index=0)
                 message = AIMessageChunk(content="", tool_call_chunks=[call])
                 yield ChatGenerationChunk(message=message)

@@ -27,7 +27,7 @@ class ScriptedModel(FunctionCallingLLM):
                 message.additional_kwargs["calls"] = [ARGUMENTS]
                 yield ChatResponse(message=message)
                 return
-            prompt = [message for message in history if message.role == MessageRole.USER][0]
+            prompt = next(message for message in history if message.role == MessageRole.USER)
             said = ""
             for delta in answer(prompt.content or ""):
                 said += delta

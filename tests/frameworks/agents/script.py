@@ -11,7 +11,8 @@ CALL_ID = "call_1"
 TOOL = "forecast"
 ARGUMENTS = '{"city": "Kanazawa 金沢"}'
 
-WORDS = "Late autumn is dry there: maples, 兼六園 before eight, and a bath – “♨️” – at dusk.\n".split(" ")
+TEXT = "Late autumn is dry there: maples, 兼六園 before eight, and a bath – “♨️” – at dusk.\n"
+WORDS = TEXT.split(" ")
 
 
 def forecast(city: str) -> str:

@@ -63,10 +63,10 @@ class Round(NamedTuple):
     """Bytes of the body."""
 
 
-def measured(server: Server, way: Way, prompt: str) -> Round | None:
+def measured(server: Server, way: Way, deltas: int) -> Round | None:
     """One run, or None where the framework does not serve this way."""
     server.control("install" if way.installed else "uninstall")
-    given = run_input(prompt)
+    given = run_input(f"{deltas} words")
     cpu = server.control("cpu")
     began = time.perf_counter()
     content_type, body = server.body(way.kind, way.accept, given)
@@ -78,9 +78,9 @@ def measured(server: Server, way: Way, prompt: str) -> Round | None:
     return Round(cpu / events, elapsed / events, len(body) / events)
 
 
-def medians(server: Server, prompt: str, rounds: int) -> list[Round | None]:
+def medians(server: Server, deltas: int, rounds: int) -> list[Round | None]:
     """Each way's medians; the ways take turns, after one round that does not count."""
-    runs = [[measured(server, way, prompt) for way in WAYS] for _ in range(rounds + 1)][1:]
+    runs = [[measured(server, way, deltas) for way in WAYS] for _ in range(rounds + 1)][1:]
     found: list[Round | None] = []
     for column in zip(*runs):
         done = [run for run in column if run is not None]
@@ -88,7 +88,7 @@ def medians(server: Server, prompt: str, rounds: int) -> list[Round | None]:
     return found
 
 
-def report(names: list[str], prompt: str, rounds: int) -> str:
+def report(names: list[str], deltas: int, rounds: int) -> str:
     """The tables, and what they were measured on."""
     results: dict[str, list[Round | None]] = {}
     tested: list[tuple[str, str, str, str]] = []
@@ -96,7 +96,7 @@ def report(names: list[str], prompt: str, rounds: int) -> str:
         print(name, flush=True)
         with serving(name) as server:
             versions = server.control("versions")
-            results[name] = medians(server, prompt, rounds)
+            results[name] = medians(server, deltas, rounds)
         adapter = ", ".join(f"{each} {versions[each]}" for each in ADAPTERS[name])
         common = [versions[each] for each in ("ag-ui-protocol", "pydantic")]
         tested.append((f"`{name}`", adapter, *common))
@@ -106,7 +106,7 @@ def report(names: list[str], prompt: str, rounds: int) -> str:
         f"Measured by `{COMMAND}` on {host['processor']}, {host['cores']} cores, "
         f"{host['system']}, {host['python']}, load {host['load at the start']}; uvicorn "
         f"{versions['uvicorn']} (h11), the {engine} engine. Medians of {rounds} runs of "
-        f"{prompt} deltas, of one client that reads and does not decode. – stands where the "
+        f"{deltas} deltas, of one client that reads and does not decode. – stands where the "
         "framework answers SSE whatever is asked for.",
         table(("framework", "tested", "ag-ui-protocol", "pydantic"), tested),
     ]
@@ -144,11 +144,11 @@ def main() -> None:
     if not names:
         parser.exit(1, "no environments: python tests/frameworks/install.py\n")
     if options.quick:
-        print(report(names, "100", 1))
+        print(report(names, 100, 1))
         return
     before, _, rest = DOC.read_text(encoding="utf-8").partition(MARKS[0])
     after = rest.partition(MARKS[1])[2]
-    tables = report(names, "1000", 7)
+    tables = report(names, 1000, 7)
     DOC.write_text(f"{before}{MARKS[0]}\n{tables}\n{MARKS[1]}{after}", encoding="utf-8")
 
 

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from agui_wire.http import AgentClient
 from tests.interop.peer import ROOT
 
 from .agents.script import CALL_ID, answer
+from .examples import DOC, EXAMPLES
 from .install import python_of
 from .servers import NAMES, Server, run_input, serving
 
@@ -69,6 +71,14 @@ async def ours(url: str, wire: str) -> tuple[str, Any]:
     return run.content_type.partition(";")[0], transcript(messages, run.state)
 
 
+async def failing(url: str, wire: str) -> tuple[str, list[Any], str]:
+    """The content type, the types of the events and the error of a run whose model fails."""
+    async with AgentClient(url, wires=[wire]).run(run_input("fail after 5 words")) as run:
+        types = [event.type async for event in run]
+    assert run.error is not None
+    return run.content_type.partition(";")[0], types, run.error.message
+
+
 async def published(url: str, wire: str) -> tuple[str, Any]:
     """The content type of a run, and what `@ag-ui/client` makes of it."""
     node = shutil.which("node")
@@ -105,22 +115,28 @@ async def test_binary_transport(server: Server) -> None:
         assert await ours(url, wire) == (wire, same)
 
 
-async def test_the_encoder_swapped(server: Server) -> None:
-    same = await expected(server)
-    answers = SWAPPED[server.name]
-    url = server.url("plain")
+@contextmanager
+def swapped(server: Server) -> Iterator[None]:
+    """The server with our encoder in the SDK's class."""
     replaced = server.control("install")
     try:
         assert "ag_ui.encoder.encoder.EventEncoder.encode" in replaced
         assert server.control("install") == []
+        yield
+    finally:
+        assert server.control("uninstall") == replaced
+
+
+async def test_the_encoder_swapped(server: Server) -> None:
+    same = await expected(server)
+    answers = SWAPPED[server.name]
+    url = server.url("plain")
+    with swapped(server):
         assert await published(url, "sse") == (SSE_MEDIA_TYPE, same)
         assert await published(url, "protobuf") == (answers[AGUI_MEDIA_TYPE], same)
         for wire in WIRES:
             assert await ours(url, wire) == (answers[wire], same)
         assert await ours(server.url("transport"), AGUI_MEDIA_TYPE) == (AGUI_MEDIA_TYPE, same)
-    finally:
-        restored = server.control("uninstall")
-    assert restored == replaced
     assert await ours(url, AGUI_MEDIA_TYPE) == (SSE_MEDIA_TYPE, same)
 
 
@@ -130,8 +146,20 @@ def test_the_text_is_the_same_to_the_byte(server: Server) -> None:
         return settled(f"{content_type}\n{body.decode()}")
 
     before = text()
-    server.control("install")
-    try:
+    with swapped(server):
         assert text() == before
-    finally:
-        server.control("uninstall")
+
+
+async def test_a_run_that_fails(server: Server) -> None:
+    plain, transport = server.url("plain"), server.url("transport")
+    content_type, *same = await failing(plain, SSE_MEDIA_TYPE)
+    assert content_type == SSE_MEDIA_TYPE
+    assert await failing(transport, AGUI_MEDIA_TYPE) == (AGUI_MEDIA_TYPE, *same)
+    with swapped(server):
+        wire = SWAPPED[server.name][AGUI_MEDIA_TYPE]
+        assert await failing(plain, AGUI_MEDIA_TYPE) == (wire, *same)
+
+
+def test_every_python_block_of_the_documentation_is_an_example() -> None:
+    assert DOC.read_text(encoding="utf-8").count("```python") == len(EXAMPLES)
+    assert EXAMPLES.keys() == {"dropin", *NAMES}

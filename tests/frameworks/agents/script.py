@@ -21,7 +21,12 @@ def forecast(city: str) -> str:
 
 
 def answer(prompt: str) -> Iterator[str]:
-    """The deltas of the answer: as many as the first number in `prompt` says, else 30."""
-    number = re.search(r"\d+", prompt)
-    for index in range(int(number[0]) if number else 30):
+    """The deltas of the answer: as many as `prompt` asks for ("5 words"), else 30.
+
+    Raises RuntimeError after them where `prompt` asks for a failure.
+    """
+    number = re.search(r"(\d+) words", prompt)
+    for index in range(int(number[1]) if number else 30):
         yield WORDS[index % len(WORDS)] + " "
+    if "fail" in prompt:
+        raise RuntimeError("the model is gone")

@@ -1,7 +1,7 @@
 """What each framework gains: python -m tests.frameworks.measure [--quick] [NAME...]
 
-Writes the tables of docs/frameworks.md. Every framework runs in its own environment (see
-install.py); the client only reads bytes. `--quick` prints the tables of one short round instead.
+Writes the tables of docs/frameworks.md, or prints those of one short round (`--quick`), or of
+some frameworks. Each runs in its own environment (see install.py); the client only reads bytes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from .servers import NAMES, Server, run_input, serving
 COMMAND = "python -m tests.frameworks.measure"
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
-# The distributions whose versions say what was measured.
+# The distributions that were measured, by framework, and in all.
 ADAPTERS = {
-    "adk": ("ag-ui-adk", "google-adk"),
-    "agent_framework": ("agent-framework-ag-ui", "agent-framework-core"),
-    "langgraph": ("ag-ui-langgraph", "langgraph"),
-    "llama_index": ("llama-index-protocols-ag-ui", "llama-index-core"),
-    "pydantic_ai": ("pydantic-ai-slim",),
-    "strands": ("ag-ui-strands", "strands-agents"),
+    "adk": "ag-ui-adk",
+    "agent_framework": "agent-framework-ag-ui",
+    "langgraph": "ag-ui-langgraph",
+    "llama_index": "llama-index-protocols-ag-ui",
+    "pydantic_ai": "pydantic-ai-slim",
+    "strands": "ag-ui-strands",
 }
+COMMON = ("ag-ui-protocol", "pydantic")
 
 
 class Way(NamedTuple):
@@ -90,25 +91,30 @@ def medians(server: Server, deltas: int, rounds: int) -> list[Round | None]:
 
 def report(names: list[str], deltas: int, rounds: int) -> str:
     """The tables, and what they were measured on."""
+    host = machine()
     results: dict[str, list[Round | None]] = {}
-    tested: list[tuple[str, str, str, str]] = []
+    versions: dict[str, dict[str, str]] = {}
     for name in names:
         print(name, flush=True)
         with serving(name) as server:
-            versions = server.control("versions")
+            versions[name] = server.control("versions")
             results[name] = medians(server, deltas, rounds)
-        adapter = ", ".join(f"{each} {versions[each]}" for each in ADAPTERS[name])
-        common = [versions[each] for each in ("ag-ui-protocol", "pydantic")]
-        tested.append((f"`{name}`", adapter, *common))
-        engine = versions["protobuf engine"]
-    host = machine()
+    tested = [
+        (
+            f"`{name}`",
+            f"{ADAPTERS[name]} {found[ADAPTERS[name]]}",
+            *(found[each] for each in COMMON),
+        )
+        for name, found in versions.items()
+    ]
+    one = versions[names[0]]
     parts = [
         f"Measured by `{COMMAND}` on {host['processor']}, {host['cores']} cores, "
-        f"{host['system']}, {host['python']}, load {host['load at the start']}; uvicorn "
-        f"{versions['uvicorn']} (h11), the {engine} engine. Medians of {rounds} runs of "
-        f"{deltas} deltas, of one client that reads and does not decode. – stands where the "
-        "framework answers SSE whatever is asked for.",
-        table(("framework", "tested", "ag-ui-protocol", "pydantic"), tested),
+        f"{host['system']}, {host['python']}, load {host['load at the start']} at the start; "
+        f"uvicorn {one['uvicorn']} (h11), the {one['protobuf engine']} engine. Medians of "
+        f"{rounds} runs of {deltas} text deltas, one client that reads and does not decode. "
+        "– stands where the framework answers SSE whatever is asked for.",
+        table(("", "framework", *COMMON), tested),
     ]
     for title, cell in (
         ("Processor time of the server per event, model and framework included, µs", _cpu),
@@ -137,19 +143,19 @@ def _size(found: Round) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []], metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="some only, to standard output")
     parser.add_argument("--quick", action="store_true", help="one short round, to standard output")
     options = parser.parse_args()
     names = [name for name in options.names or NAMES if python_of(name).exists()]
     if not names:
         parser.exit(1, "no environments: python tests/frameworks/install.py\n")
-    if options.quick:
-        print(report(names, 100, 1))
+    tables = report(names, 100, 1) if options.quick else report(names, 500, 5)
+    if options.quick or options.names:
+        print(tables)
         return
     before, _, rest = DOC.read_text(encoding="utf-8").partition(MARKS[0])
     after = rest.partition(MARKS[1])[2]
-    tables = report(names, 1000, 7)
-    DOC.write_text(f"{before}{MARKS[0]}\n{tables}\n{MARKS[1]}{after}", encoding="utf-8")
+    DOC.write_text(f"{before}{MARKS[0]}\n\n{tables}\n\n{MARKS[1]}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import logging
 import sys
 from functools import lru_cache
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 from .encoder import EventEncoder
 from .errors import EncodeError
@@ -29,8 +29,10 @@ _originals: dict[str, Any] = {}
 _asking: set[CodeType] = set()
 _told: set[CodeType] = set()
 
+_options: dict[str, Any] = {}
 
-def install() -> tuple[str, ...]:
+
+def install(*, lossy_int: Literal["raise", "round", "string"] = "raise") -> tuple[str, ...]:
     """Make `ag_ui.encoder.EventEncoder` write with this package's encoder.
 
     On SSE the text stays what the SDK writes; what ours refuses is left to the SDK. An encoder
@@ -43,12 +45,19 @@ def install() -> tuple[str, ...]:
       `text/event-stream` spelt out (a warning names it);
     - subclasses with an `encode`, `_encode_sse` or `get_content_type` of their own.
 
+    `lossy_int` is EventEncoder's, for the binary wires: most frameworks break an answer off
+    where an event raises EncodeError.
+
     Returns the names of what was replaced, none where it is installed already; the logger
-    `agui_wire` says the same. Raises ImportError where there is no `ag_ui`.
+    `agui_wire` says the same. Raises ImportError where there is no `ag_ui`, ValueError for an
+    option that there is not.
     """
     cls = _sdk_encoder()
     if _originals:
         return ()
+    EventEncoder(lossy_int=lossy_int)
+    _options["lossy_int"] = lossy_int
+    _binary.cache_clear()
     for name, method in _METHODS.items():
         _originals[name] = cls.__dict__.get(name)
         setattr(cls, name, method)
@@ -103,7 +112,7 @@ def _binary(accept: str) -> dict[str, Any] | None:
     """
     if negotiate(accept) == SSE_MEDIA_TYPE:
         return None
-    ours = EventEncoder(accept)
+    ours = EventEncoder(accept, **_options)
     names = ("encode", "encode_binary", "get_content_type")
     return {name: getattr(ours, name) for name in names}
 

@@ -214,6 +214,24 @@ def test_what_ours_refuses_the_sdk_decides() -> None:
         dropin.uninstall()
 
 
+def test_integers_that_a_wire_cannot_hold() -> None:
+    event = core.StateSnapshotEvent(snapshot=2**53 + 1)
+    with pytest.raises(ValueError, match="lossy_int"):
+        dropin.install(lossy_int="maybe")  # type: ignore[arg-type]
+    for option in ("raise", "string"):
+        dropin.install(lossy_int=option)
+        try:
+            encoder = asked(AGUI_MEDIA_TYPE)
+            if option == "raise":
+                with pytest.raises(agui_wire.EncodeError, match="9007199254740993"):
+                    encoder.encode(event)
+            else:
+                expected = agui_wire.encode(event, AGUI_MEDIA_TYPE, lossy_int="string")
+                assert encoder.encode(event) == expected
+        finally:
+            dropin.uninstall()
+
+
 @given(st.sampled_from(CURRENT).flatmap(lambda name: instances(EVENTS[name], True)))
 def test_the_text_is_the_sdks(event: Any) -> None:
     if loses_a_required_null(event):

@@ -14,7 +14,7 @@ from .axes import OURS
 from .results import Results, Row
 from .tables import number, table
 
-__all__ = ["LEAST_CHANGE", "Change", "changes", "comparison", "size_changes"]
+__all__ = ["LEAST_CHANGE", "Change", "changes", "comparison", "size_changes", "slower"]
 
 LEAST_CHANGE = 0.05
 """Smaller changes are never told: two builds of the same code differ by as much."""
@@ -37,6 +37,11 @@ class Change(NamedTuple):
     """The new ratio over the old one, less 1 and less the shift of what did not change."""
     noise: float
     """How large a change may be without meaning anything."""
+
+    @property
+    def what(self) -> str:
+        """The row in words."""
+        return f"{self.new.axis}, {self.new.workload}: {self.new.label}"
 
     @property
     def verdict(self) -> Verdict:
@@ -129,12 +134,22 @@ def comparison(old: Results, new: Results) -> str:
     return "\n\n".join(parts)
 
 
+def slower(old: Results, new: Results) -> list[str]:
+    """Lines for a terminal: what got slower, and how many rows did not."""
+    found = changes(old, new)
+    rows = [each for each in found if each.verdict == "slower"]
+    return [
+        *(f"slower by {each.change:.0%} (noise ±{each.noise:.0%}): {each.what}" for each in rows),
+        f"{len(rows)} of {len(found)} rows got slower than on {old.started}, beyond the noise",
+    ]
+
+
 def _table(rows: list[Change]) -> str:
     return table(
         ("what", "old, × floor", "new, × floor", "change", "noise"),
         [
             (
-                f"{each.new.axis}, {each.new.workload}: {each.new.label}",
+                each.what,
                 number(each.old.ratio),
                 number(each.new.ratio),
                 f"{each.change:+.0%}",

@@ -82,7 +82,12 @@ def _decode_lines(context: Context) -> Prepared:
 def _copy(context: Context) -> Prepared:
     assert context.path is not None
     body = context.path.read_bytes()
-    return Prepared(lambda: bytearray(body), body.count(b"\n"), len(body))
+    target = bytearray(len(body))
+
+    def run() -> None:
+        target[:] = body
+
+    return Prepared(run, body.count(b"\n"), len(body))
 
 
 def _json_dumps() -> Callable[[Any], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from ..encoder import EventEncoder
@@ -11,6 +12,7 @@ from .prepared import Context, Prepare, Prepared
 __all__ = ["PREPARE"]
 
 
+@cache
 def _adapter() -> Any:
     from ag_ui.core import Event
     from pydantic import TypeAdapter

@@ -177,7 +177,7 @@ const operations = {
   },
   async forget({ id }) {
     ready.delete(id);
-    globalThis.gc?.();
+    if (ready.size === 0) globalThis.gc?.();
     return {};
   },
   async about() {

@@ -86,7 +86,8 @@ class _Worker:
 
     def forget(self, request: Answer) -> Answer:
         del self._ready[request["id"]]
-        gc.collect()
+        if not self._ready:
+            gc.collect()
         return {}
 
     def about(self, request: Answer) -> Answer:

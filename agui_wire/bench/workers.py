@@ -116,7 +116,8 @@ class Worker:
             value=value,
             cold=cold,
         )
-        return Running(self, key, answer["events"], answer["size"], answer["seconds"])
+        events = answer["events"] if workload is None else workload.events
+        return Running(self, key, events, answer["size"], answer["seconds"])
 
     def close(self) -> None:
         """Ends the process."""

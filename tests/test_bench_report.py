@@ -131,11 +131,21 @@ def test_what_got_slower(factor: float, verdict: str) -> None:
 
 def test_a_terminal_is_told_what_got_slower() -> None:
     assert slower(some_results(), some_results()) == [
-        "0 of 1 rows got slower than on 2026-01-02T03:04:05+00:00, beyond the noise"
+        "0 of 1 rows got slower than on 2026-01-02T03:04:05+00:00, beyond the noise; "
+        "0 are too noisy to tell"
     ]
     assert slower(some_results(), some_results(0.9))[0] == (
         "slower by 50% (noise ±5%): encode, tokens: agui_wire, protobuf"
     )
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.9, "unsure"), (0.4, "unsure"), (2.1, "slower")])
+@pytest.mark.parametrize("marked", [0, 1])
+def test_a_marked_row_tells_of_a_doubling_alone(factor: float, verdict: str, marked: int) -> None:
+    both = some_results(0.6), some_results(0.6 * factor)
+    both[marked].rows[0].noisy = True
+    (change,) = changes(*both)
+    assert change.verdict == verdict
 
 
 def test_a_change_that_all_had_is_the_machine() -> None:
@@ -261,7 +271,7 @@ def test_the_pages_of_the_documentation(tmp_path: Path) -> None:
     assert readme.startswith(f"before\n{begin}\nOne short text delta")
     assert readme.endswith(f"\n{end}\nafter\n")
     assert "old" not in readme
-    assert (readme.count("]("), readme.count("| ---")) == (3, 1)
+    assert (readme.count("!["), readme.count("\n| --- |")) == (1, 1)
     report = (tmp_path / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     assert "](benchmarks/encode.svg)" in report
     assert (tmp_path / "docs" / "benchmarks" / "encode.svg").exists()

@@ -29,11 +29,12 @@ the protocol's own SDKs and to general-purpose libraries."""
 _READING = """\
 ## How to read the tables
 
-- Times are of one event, as processor time of one core; smaller is better. A **workload** is a
-  whole stream, described in the last section; the same bytes for all contenders.
-- **× floor** is the time in units of a baseline that runs right before and right after, in each of
-  several rounds: the median over the rounds. It is the figure to trust and to compare between
-  machines. ± is half the distance between the quartiles. 1.0 is as fast as the baseline.
+- Times are of one event, as processor time; smaller is better. A **workload** is a whole stream,
+  described in the last section; the same events for all contenders.
+- **× floor** is the time in units of a baseline, the floor, that runs right before and right after,
+  in each of several rounds: the median over the rounds. 1.0 is as fast as the floor. It is what was
+  measured, and the figure to compare between machines; the times are this ratio times the floor's
+  median time. ± is half the distance between the quartiles.
 - **~** marks a figure to be read with care: its rounds were too far apart, or too few of them were
   quiet. Run it again on an idle machine.
 - Rows are sorted by time, so whoever beats this package stands above it."""
@@ -214,7 +215,12 @@ def headline(results: Results, workload: str) -> str:
 
 def _losses(results: Results) -> list[str]:
     """Every case, and none kept back."""
-    told = [f"- {sentence}" for sentence in losses_in_size(results)]
+    told = [
+        "Every workload on which protobuf is not the smallest, or on which another library beats "
+        "the fastest of this package's wires. The tables show the rest: the slower wires, and the "
+        "floor and memcpy, which do less than the work.\n",
+        *(f"- {sentence}" for sentence in losses_in_size(results)),
+    ]
     for axis in (*AXES, HTTP):
         for workload, ours, faster in losses_in_time(results, axis.name):
             names = "; ".join(
@@ -233,7 +239,7 @@ def _losses(results: Results) -> list[str]:
                 f"- In a browser's engine, `{info.name}`: decoding protobuf with @ag-ui/proto "
                 f"takes {factor} × as long as JSON.parse."
             )
-    return ["\n".join(told)] if told else ["In none of the cases that were measured."]
+    return ["\n".join(told)] if len(told) > 1 else ["In none of the cases that were measured."]
 
 
 def _sizes(results: Results, images: str) -> list[str]:
@@ -436,6 +442,10 @@ def _method(results: Results) -> list[str]:
 - A row is also marked where the middle half of its ratios is wider than {spread:.0%} of the median.
 - Processor time is what is measured, which a busy machine disturbs less than the clock on the
   wall; over HTTP that of client and server together. Node.js's includes its helper threads.
+- A run has a time limit. What has used up its share of it begins no further round, so a busy
+  machine makes for fewer rounds; what could not begin at all is under "Not measured".
+- The start and the end of the run around a seeded workload are processed like all events, but not
+  counted as events: beside a state of 100 KB they are nothing.
 - The garbage collector stays on, as it is for users. Every contender gets its input in the form
   that suits it best: Structs, dicts, models or messages.
 - The floor measured against itself stands in each table: how far it is from 1 tells how much a

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from setuptools.command.build_ext import build_ext
 
 FOLDER = "agui_wire/codecs/native"
 REQUIRED = os.environ.get("AGUI_WIRE_REQUIRE_NATIVE") == "1"
-# Without the GIL nothing would keep an event from changing while it is written.
-FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+# It reaches into CPython's own objects, and without the GIL nothing would keep an event from
+# changing while it is written.
+SUITED = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 class OptionalBuild(build_ext):
@@ -34,7 +36,7 @@ class OptionalBuild(build_ext):
 
 
 def extensions() -> list[Extension]:
-    if os.environ.get("AGUI_WIRE_PURE") == "1" or FREE_THREADED:
+    if os.environ.get("AGUI_WIRE_PURE") == "1" or not SUITED:
         if REQUIRED:
             raise SystemExit("AGUI_WIRE_REQUIRE_NATIVE=1, but this is a build without it")
         return []

@@ -23,13 +23,12 @@ from agui_wire.bench.measure import (
     loops_for,
     quartiles,
     summarise,
+    typical,
 )
 from agui_wire.bench.prepared import Context, chunks
 from agui_wire.bench.report import write_report
-from agui_wire.bench.results import (
-    read_results,
-)
-from agui_wire.bench.running import Settings, run
+from agui_wire.bench.results import read_results
+from agui_wire.bench.running import NO_TIME, Settings, run
 from agui_wire.bench.workers import ContenderFailed, fresh
 from agui_wire.errors import AguiWireError
 from tests.wires import WIRES
@@ -51,8 +50,10 @@ def test_quartiles() -> None:
 
 
 def test_rounds_in_which_the_baseline_moved_are_dropped() -> None:
-    summary = summarise([STILL, MOVED, STILL, MOVED, STILL])
-    assert (summary.ratio, summary.seconds) == (2.0, 2.0)
+    rounds = [STILL, MOVED, STILL, MOVED, STILL]
+    summary = summarise(rounds)
+    assert summary.ratio == 2.0
+    assert typical(rounds) == 1.0
     assert (summary.kept, summary.dropped, summary.noisy) == (3, 2, False)
 
 
@@ -126,6 +127,19 @@ def test_who_has_too_few_quiet_rounds_gets_more() -> None:
     assert len(still["a"]) == 4
 
 
+def test_without_a_quiet_round_all_tell_the_baseline() -> None:
+    assert typical([MOVED, Round(2.0, 9.0, 4.0)]) == pytest.approx((1.0 + MAX_DRIFT + 3.0) / 2)
+
+
+def test_when_time_is_over_no_round_begins_but_the_first() -> None:
+    contenders = {name: scripted([], name, 1.0) for name in "ab"}
+    over = iter([False, True])
+    rounds = bracketed(
+        scripted([], "-", 1.0), contenders, 6, random.Random(1), over=lambda: next(over)
+    )
+    assert {name: len(each) for name, each in rounds.items()} == {"a": 2, "b": 2}
+
+
 def test_who_has_had_enough_is_skipped() -> None:
     contenders = {name: scripted([], name, 1.0) for name in ("slow", "fast")}
     rounds = bracketed(
@@ -178,7 +192,8 @@ def test_a_workload_is_a_run_without_a_warning(
     files: dict[str, workloads.WorkloadFile], name: str, wire: str
 ) -> None:
     events = workloads.load(files[name].path)
-    assert len(events) == files[name].events
+    around = 0 if name == workloads.RECORDED else 2
+    assert len(events) == files[name].events + around
     warnings: list[agui_wire.StreamWarning] = []
     body = agui_wire.EventEncoder(wire, on_warning=warnings.append).encode_many(events)
     consumer = agui_wire.StreamConsumer(wire, on_warning=warnings.append)
@@ -198,7 +213,7 @@ def test_a_recording_of_any_wire_is_a_workload(
     recording.write_bytes(agui_wire.EventEncoder(agui_wire.AGUI_MEDIA_TYPE).encode_many(events))
     yours = workloads.add_recording(tmp_path, recording)
     assert yours.name == "yours: body.bin"
-    assert (yours.events, yours.sha256) == (files["tokens"].events, files["tokens"].sha256)
+    assert (yours.events, yours.sha256) == (len(events), files["tokens"].sha256)
 
 
 def test_an_empty_recording(tmp_path: Path) -> None:
@@ -266,7 +281,7 @@ def test_work_counts_its_events_and_bytes(
     prepared = ours.PREPARE[axis, wire](Context(file.path))
     encoder = agui_wire.EventEncoder(ours.WIRES[wire])
     body = encoder.encode_many(workloads.load(file.path))
-    assert (prepared.events, prepared.size) == (file.events, len(body))
+    assert (prepared.events, prepared.size) == (file.events + 2, len(body))
     prepared.run()
     prepared.run()
 
@@ -295,6 +310,42 @@ def test_a_loss_of_instructions() -> None:
     lines, lost = compare(base, {"encode": int(1000 * (1 + LIMIT)) + 1, "decode": 1000})
     assert lost
     assert [line.endswith("LOST") for line in lines] == [True, False]
+
+
+def test_what_no_time_was_left_for_is_told(tmp_path: Path) -> None:
+    settings = Settings(
+        rounds=1,
+        extra=0,
+        batch_seconds=0.0,
+        deadline=0,
+        workloads=frozenset({"state 1 KB"}),
+        homes=frozenset({"ours"}),
+    )
+    results = run(settings, tmp_path, lambda *step: None)
+    assert (results.rows, results.sizes, results.points, results.memory) == ([], [], [], [])
+    assert {each.reason for each in results.missing} == {NO_TIME}
+    assert {each.axis for each in results.missing} >= {"sizes", "encode", "scaling: depth"}
+    report = write_report(results, tmp_path).read_text(encoding="utf-8")
+    assert (
+        "| everyone | sizes; encode; decode; pipeline | state 1 KB | no time was left |" in report
+    )
+
+
+def test_a_quick_run_tells_that_it_leaves_the_reference_engine_out(tmp_path: Path) -> None:
+    settings = Settings(
+        rounds=1,
+        extra=0,
+        batch_seconds=0.0,
+        quick=True,
+        workloads=frozenset({"state 1 KB"}),
+        axes=frozenset({"pipeline"}),
+        homes=frozenset({"reference"}),
+    )
+    results = run(settings, tmp_path, lambda *step: None)
+    left_out = 3 if results.engine == "native" else 0
+    assert len(results.missing) == left_out
+    assert all(each.reason == "left out of a quick run" for each in results.missing)
+    assert [row.label.partition(",")[0] for row in results.rows] == ["floor: msgspec alone"]
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from agui_wire.bench import workloads
 from agui_wire.bench.command import bench
-from agui_wire.bench.compare import LEAST_CHANGE, changes, comparison, size_changes
+from agui_wire.bench.compare import LEAST_CHANGE, changes, comparison, size_changes, slower
 from agui_wire.bench.docs import README_MARKS, write_docs
 from agui_wire.bench.report import markdown, plots, write_report
 from agui_wire.bench.results import (
@@ -92,6 +92,8 @@ def some_results(ratio: float = 0.6, others: float = 1.0, **changed: Any) -> Res
                 ratio=1.0,
                 low=0.9,
                 high=1.1,
+                kept=5,
+                dropped=0,
                 noisy=value == 10,
             )
             for value in (1, 10)
@@ -125,6 +127,25 @@ def test_what_got_slower(factor: float, verdict: str) -> None:
     (change,) = changes(some_results(0.6), some_results(0.6 * factor))
     assert change.verdict == verdict
     assert change.change == pytest.approx(factor - 1)
+
+
+def test_a_terminal_is_told_what_got_slower() -> None:
+    assert slower(some_results(), some_results()) == [
+        "0 of 1 rows got slower than on 2026-01-02T03:04:05+00:00, beyond the noise; "
+        "0 are too noisy to tell"
+    ]
+    assert slower(some_results(), some_results(0.9))[0] == (
+        "slower by 50% (noise ±5%): encode, tokens: agui_wire, protobuf"
+    )
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.9, "unsure"), (0.4, "unsure"), (2.1, "slower")])
+@pytest.mark.parametrize("marked", [0, 1])
+def test_a_marked_row_tells_of_a_doubling_alone(factor: float, verdict: str, marked: int) -> None:
+    both = some_results(0.6), some_results(0.6 * factor)
+    both[marked].rows[0].noisy = True
+    (change,) = changes(*both)
+    assert change.verdict == verdict
 
 
 def test_a_change_that_all_had_is_the_machine() -> None:
@@ -171,7 +192,7 @@ def test_a_comparison_tells_what_else_differs() -> None:
         some_results(0.6), some_results(0.9, engine="reference", versions={"CPython": "3.13.0"})
     )
     assert "**Slower, beyond the noise: 1**" in text
-    assert "| encode, tokens: agui_wire, protobuf | 0.6 | 0.9 | +50% | ±5% |" in text
+    assert "| encode, tokens: agui_wire, protobuf | 0.600 | 0.900 | +50% | ±5% |" in text
     assert "the protobuf engines differ (native, now reference)" in text
     assert "CPython was 3.11.7 and is 3.13.0" in text
 
@@ -209,7 +230,7 @@ def test_a_report_names_the_cases_that_are_lost() -> None:
     losses = text.partition("## Where this package loses")[2].partition("## Bytes")[0]
     assert "bare protobuf is 20% larger than bare SSE (120 against 100 bytes an event)" in losses
     assert "SSE with gzip takes 17% of the bytes of bare protobuf" in losses
-    assert "agui_wire, protobuf (60.0 ns) is beaten by orjson.dumps of a dict (1.2 × as" in losses
+    assert "agui_wire, protobuf (60.0 ns) is beaten by orjson.dumps of a dict (1.20 × as" in losses
     assert "json.dumps of a dict (" not in losses.replace("orjson.dumps of a dict (", "")
 
 
@@ -217,8 +238,9 @@ def test_a_noisy_row_is_marked_and_shown() -> None:
     results = some_results()
     assert " ~ |" not in markdown(results).partition("## Scaling")[0]
     results.rows[0].noisy = True
-    assert "| **agui_wire, protobuf** | 60.0 ns ~ | 16,666,667 | 1,667 | 0.6 | 1.0% | 5 | 1 |" in (
-        markdown(results)
+    assert (
+        "| **agui_wire, protobuf** | 60.0 ns ~ | 16,666,667 | 1,667 | 0.600 | 1.0% | 5 | 1 |"
+        in (markdown(results))
     )
 
 
@@ -246,9 +268,10 @@ def test_the_pages_of_the_documentation(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(f"before\n{begin}\nold\n{end}\nafter\n", encoding="utf-8")
     write_docs(some_results(), tmp_path)
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith(f"before\n{begin}\n![")
+    assert readme.startswith(f"before\n{begin}\nOne short text delta")
     assert readme.endswith(f"\n{end}\nafter\n")
     assert "old" not in readme
+    assert (readme.count("!["), readme.count("\n| --- |")) == (1, 1)
     report = (tmp_path / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     assert "](benchmarks/encode.svg)" in report
     assert (tmp_path / "docs" / "benchmarks" / "encode.svg").exists()
@@ -288,7 +311,7 @@ def test_numbers_have_three_figures_that_count() -> None:
         "0", "0.0123", "1.23", "12.3", "123", "12,346"
     ]  # fmt: skip
     assert [time_text(each) for each in (12.34, 1234, 1.234e7, 2e9)] == [
-        "12.3 ns", "1.23 µs", "12.3 ms", "2 s"
+        "12.3 ns", "1.23 µs", "12.3 ms", "2.00 s"
     ]  # fmt: skip
     assert [bytes_text(each) for each in (123, 12_345, 12_345_678, 2e10)] == [
         "123 B", "12.3 KB", "12.3 MB", "20.0 GB"

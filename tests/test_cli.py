@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from click.testing import CliRunner
 
 import agui_wire
 from agui_wire.cli import main
 from agui_wire.recording import WIRE_NAMES, shipped_recording
+from tests.click_runner import click_runner
 
 WIRES = list(WIRE_NAMES)
 JSONL = shipped_recording().read_bytes()
@@ -38,7 +38,7 @@ def run(*arguments: str | Path, stdin: bytes = b"", code: str = "") -> Result:
 
 def run_here(*arguments: str | Path, stdin: bytes = b"") -> Result:
     """The same in this process, which starts faster."""
-    done = CliRunner().invoke(main, [*map(str, arguments)], input=stdin)
+    done = click_runner().invoke(main, [*map(str, arguments)], input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit)
     return Result(done.exit_code, done.stdout_bytes, done.stderr_bytes or b"")
 

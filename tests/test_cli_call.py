@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 
 import agui_wire
@@ -37,6 +36,7 @@ from agui_wire.events import (
 )
 from agui_wire.http.asgi import agent_app
 from agui_wire.recording import shipped_recording
+from tests.click_runner import click_runner
 from tests.http.asgi_server import serving
 
 WIRES = {"sse": SSE_MEDIA_TYPE, "protobuf": AGUI_MEDIA_TYPE, "msgpack": MSGPACK_MEDIA_TYPE}
@@ -84,7 +84,7 @@ async def call_process(*arguments: str | Path) -> Result:
 async def call(*arguments: str | Path, stdin: str = "") -> Result:
     """The same in a thread of this process, which starts faster."""
     command = ["call", *map(str, arguments)]
-    done = await asyncio.to_thread(CliRunner().invoke, main, command, input=stdin)
+    done = await asyncio.to_thread(click_runner().invoke, main, command, input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit)
     return Result(done.exit_code, done.stdout, done.stderr)
 

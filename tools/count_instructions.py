@@ -138,8 +138,16 @@ def _built(commit: str, directory: Path) -> Path:
     shutil.unpack_archive(archive, directory)
     if (directory / "setup.py").exists():
         build = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-        if subprocess.run(build, cwd=directory, stdout=subprocess.DEVNULL).returncode:
-            print(f"{commit}: the extensions could not be built", file=sys.stderr)
+        told = subprocess.run(
+            build,
+            cwd=directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        )
+        if told.returncode:
+            print(f"{told.stdout}\n{commit}: the extensions could not be built", file=sys.stderr)
     return directory
 
 

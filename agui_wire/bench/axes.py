@@ -33,7 +33,7 @@ class Axis(NamedTuple):
     what: str
     baseline: str
     floor: str
-    """What the baseline is, in a reader's words."""
+    """What the baseline is, in a reader's words: what comes before the comma names it."""
     contenders: tuple[Contender, ...]
     workloads: frozenset[str] | None = None
 
@@ -46,7 +46,6 @@ class ScalingCase(NamedTuple):
     unit: str
     contenders: tuple[Contender, ...]
     sizes: tuple[int, ...]
-    quick_sizes: tuple[int, ...]
 
 
 class MemoryCase(NamedTuple):
@@ -92,7 +91,7 @@ _ENCODE = Axis(
     "Events in memory to the bytes of one event each, as a server does while it streams. "
     "agui_wire frames them and checks them; the libraries below it write a bare payload.",
     "msgspec",
-    "msgspec writing the same Struct as bare JSON, unchecked",
+    "msgspec alone, writing the same Struct as bare JSON, unchecked",
     (
         *_BOTH,
         *_ours("sdk", name="ag_ui to {}", label="{} from ag_ui models"),
@@ -113,7 +112,7 @@ _ENCODE_MANY = Axis(
     "Encoding, a whole stream in one call",
     "The same with one call for all events: what is ready together leaves together.",
     "msgspec",
-    "msgspec's encode_lines on the same Structs",
+    "msgspec alone, encode_lines on the same Structs",
     _BOTH,
     _MOST,
 )
@@ -125,7 +124,7 @@ _DECODE = Axis(
     "protocol's shapes; the JSON and protobuf libraries are given payloads that are already cut, "
     "which is in their favour.",
     "msgspec",
-    "msgspec's decode_lines to the same Structs, from lines that are already clean",
+    "msgspec alone, decode_lines to the same Structs, from lines that are already clean",
     (
         *_BOTH,
         Contender("sdk", "TypeAdapter", "ag_ui's models, TypeAdapter.validate_json"),
@@ -143,7 +142,7 @@ _DECODE_FRAMES = Axis(
     "Decoding, one frame at a time",
     "The same when each event arrives alone, as it does from a model that thinks.",
     "msgspec",
-    "msgspec's decode, once for each event",
+    "msgspec alone, decode once for each event",
     _BOTH,
     _MOST,
 )
@@ -153,7 +152,7 @@ _PIPELINE = Axis(
     "The full pipeline: bytes to messages and state",
     "Decoding, expanding, verifying the sequence and assembling, as a client needs it.",
     "msgspec",
-    "msgspec's decode_lines alone, which assembles nothing",
+    "msgspec alone, decode_lines, which assembles nothing",
     (
         *_BOTH,
         Contender("node", "@ag-ui/client sse", "@ag-ui/client, SSE (Node.js)"),
@@ -166,7 +165,7 @@ _COMPRESS = Axis(
     "Compression, a flush for each event",
     "What compressing adds to each event when every one has to leave at once.",
     "msgspec",
-    "msgspec writing the same event as bare JSON",
+    "msgspec alone, writing the same event as bare JSON",
     tuple(
         Contender("ours", f"{wire} {coding}", f"{title}, {coding}")
         for wire, title in _WIRES.items()
@@ -180,10 +179,11 @@ AXES = (_ENCODE, _ENCODE_MANY, _DECODE, _DECODE_FRAMES, _PIPELINE, _COMPRESS)
 HTTP = Axis(
     "http",
     "HTTP, end to end over the loopback interface",
-    "A server process encodes, a client process decodes, verifies and assembles. All events are "
-    "ready from the start. Times are the processor time of both sides together.",
+    "A server process encodes, a client process decodes, verifies and assembles; with the Python "
+    "SDK, which has no client, it only validates. All events are ready from the start. Times are "
+    "the processor time of both sides together.",
     "bytes",
-    "aiohttp sending bytes that were encoded before, to a reader that does not look at them",
+    "aiohttp alone, sending bytes that were encoded before to a reader that does not look at them",
     (
         *(
             Contender("ours", f"{wire} {coding}", f"{OURS}, {title}, {coding}")
@@ -194,7 +194,7 @@ HTTP = Axis(
             Contender("reference", f"{wire} raw", f"{OURS}, {title}, raw (reference engine)")
             for wire, title in _WIRES.items()
         ),
-        Contender("sdk", "ag_ui", "ag_ui.encoder to TypeAdapter, SSE, nothing assembled"),
+        Contender("sdk", "ag_ui", "ag_ui.encoder to TypeAdapter, SSE"),
     ),
     frozenset({"tokens", "state 100 KB", "recorded run"}),
 )
@@ -233,15 +233,13 @@ SCALING = (
         "deltas on one message, through the full pipeline",
         "deltas",
         (*_GROWING, Contender("node", "@ag-ui/client", "@ag-ui/client (Node.js)")),
-        (1_000, 10_000, 100_000),
-        (500, 2_000, 8_000),
+        (500, 4_000, 32_000),
     ),
     ScalingCase(
         "history length",
         "a delta when so many messages came before",
         "messages",
         _GROWING,
-        (10, 1_000, 10_000),
         (10, 1_000, 10_000),
     ),
     ScalingCase(
@@ -250,7 +248,6 @@ SCALING = (
         "bytes",
         _GROWING,
         (65_536, 4_096, 256, 16),
-        (65_536, 4_096, 256, 16),
     ),
     ScalingCase(
         "streams",
@@ -258,14 +255,12 @@ SCALING = (
         "streams",
         _GROWING,
         (1, 10, 100, 1_000),
-        (1, 10, 100, 1_000),
     ),
     ScalingCase(
         "depth",
         "decoding 200 numbers that lie so deep in a state",
         "levels",
         _GROWING,
-        (1, 10, 30, 90),
         (1, 10, 30, 90),
     ),
 )

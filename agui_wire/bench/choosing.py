@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from .findings import row, size
 from .results import Results, Row
 from .tables import bytes_text, number, table, time_text
+from .workloads import RECORDED
 
 __all__ = ["choosing_a_wire"]
 
@@ -23,8 +25,9 @@ _TRAFFIC = {
     "state 100 KB": "state snapshots, large",
     "200 messages": "long histories",
     "multimodal": "base64 media",
-    "recorded run": "a whole run, mixed",
+    RECORDED: "a whole run, mixed",
 }
+_LARGE = "state 100 KB"
 
 _CLOSE = 1.05
 """Wires whose figures differ by less than this are told as equals."""
@@ -38,14 +41,15 @@ def choosing_a_wire(results: Results) -> str:
                 "# Choosing a wire",
                 "The three wires carry the same events; a client that names a binary wire in "
                 "`Accept` still reads SSE from a server that has nothing else. So this is a choice "
-                "of cost, and it can differ for each pair of peers.",
+                "of cost, and each pair of peers can make its own.",
                 "## In one breath",
                 _advice(results),
                 "## By traffic",
                 f"The least bytes and the least time of this package's three wires, as measured "
-                f"{results.started[:10]} with the {results.engine} protobuf engine on "
+                f"{results.started[:10]} with the {results.engine} engine on "
                 f"{results.machine['processor']}. *Least time* is a server's encoding and a "
-                "client's full pipeline added up. Wires within 5 % of the best are named together.",
+                "client's full pipeline added up, without HTTP. Wires within 5 % of the best are "
+                "named together.",
                 table(
                     ("traffic", "least bytes, raw", "least bytes, gzip", "least time"),
                     [
@@ -68,74 +72,87 @@ def _advice(results: Results) -> str:
         "- **Browsers, curl, any client you do not control: SSE**, with gzip or zstd where the "
         "server may compress. Everyone reads it, proxies know it, and it has a heartbeat."
     ]
-    protobuf = _total(results, "recorded run", "protobuf")
-    sse = _total(results, "recorded run", "sse")
-    msgpack = _total(results, "recorded run", "msgpack")
-    raw = size(results, "recorded run", "protobuf"), size(results, "recorded run", "sse")
-    if raw[0] and raw[1]:
+    protobuf, msgpack = (_against_sse(results, RECORDED, wire) for wire in ("protobuf", "msgpack"))
+    if protobuf:
         lines.append(
-            "- **Service to service, without compression, mostly text deltas: protobuf**. It takes "
-            f"{raw[0].size / raw[1].size:.0%} of SSE's bytes on a recorded run"
-            + (
-                f" and {protobuf / sse:.0%} of its time"
-                + (
-                    "; without the native engine it is the slowest wire, so check "
-                    "`agui_wire.protobuf_engine()` first."
-                    if protobuf > sse
-                    else "."
-                )
-                if protobuf and sse
-                else "."
-            )
+            f"- **Between services, without compression, mostly text deltas: protobuf.** {protobuf}"
         )
-    large = [size(results, "state 100 KB", wire) for wire in _WIRES]
-    if all(large):
-        sizes = ", ".join(
-            f"{_WIRES[each.wire]} {bytes_text(each.per_event)}" for each in large if each
-        )
+    large = {wire: size(results, _LARGE, wire) for wire in _WIRES}
+    sizes = {wire: each.per_event for wire, each in large.items() if each is not None}
+    if sizes.get("protobuf", 0.0) > sizes.get("sse", math.inf):
+        told = ", ".join(f"{_WIRES[wire]} {bytes_text(each)}" for wire, each in sizes.items())
         lines.append(
             "- **Large structured state, where bytes count: not protobuf**, whose `Value` "
-            "repeats a tag and a length for every member. One snapshot of the large state takes, "
-            f"raw: {sizes}."
+            f"repeats a tag and a length for every member. One such snapshot takes, raw: {told}."
         )
-    packed = size(results, "recorded run", "msgpack"), raw[1]
-    if msgpack and sse and packed[0] and packed[1]:
+    if msgpack:
+        smallest = bool(sizes) and sizes.get("msgpack") == min(sizes.values())
         lines.append(
-            "- **Both ends are this package, and integers must stay exact: MessagePack.** No other "
-            f"AG-UI library reads it. It takes {packed[0].size / packed[1].size:.0%} of SSE's "
-            f"bytes on a recorded run and {msgpack / sse:.0%} of its time."
+            "- **Both ends are this package: MessagePack too.** No other AG-UI library reads it. "
+            + msgpack
+            + (" Raw, it has the smallest state snapshots." if smallest else "")
+        )
+    if results.engine != "native":
+        lines.append(
+            "- These times are the reference engine's. With the native one "
+            "(`agui_wire.protobuf_engine()` tells) they are others."
         )
     return "\n".join(lines)
 
 
+def _against_sse(results: Results, workload: str, wire: str) -> str:
+    """A sentence on the bytes and the time of a wire in parts of SSE's, "" if not measured."""
+    ours, sse = size(results, workload, wire), size(results, workload, "sse")
+    times = _total(results, workload, wire), _total(results, workload, "sse")
+    if ours is None or sse is None:
+        return ""
+    time = f" and {times[0] / times[1]:.0%} of its time" if all(times) else ""
+    return f"It takes {ours.size / sse.size:.0%} of SSE's bytes on the recorded run{time}."
+
+
 def _weigh(results: Results) -> str:
     lines = []
-    zipped = size(results, "recorded run", "sse", "gzip")
-    bare = size(results, "recorded run", "protobuf")
-    if zipped and bare:
+    zipped = size(results, RECORDED, "sse", "gzip")
+    bare = size(results, RECORDED, "protobuf")
+    if zipped and bare and zipped.size < bare.size:
         lines.append(
-            f"- **Compression beats the choice of a wire.** On a recorded run SSE with gzip takes "
-            f"{zipped.per_event:.0f} bytes an event, bare protobuf {bare.per_event:.0f}. "
-            "Compressed, the three wires lie close together."
+            "- **Compression saves more bytes than a binary wire.** On the recorded run SSE with "
+            f"gzip takes {zipped.per_event:.0f} bytes an event, bare protobuf {bare.per_event:.0f}."
         )
-    for coding in ("gzip", "zstd"):
-        cost = row(results, "compress", "recorded run", f"SSE, {coding}")
-        if cost is not None:
-            lines.append(
-                f"- Flushing {coding} for each event costs a server "
-                f"{time_text(cost.ns_per_event)} an event (SSE)."
-            )
-    proto = row(results, "decode", "recorded run", "@ag-ui/proto (Node.js)")
-    parse = row(results, "decode", "recorded run", "JSON.parse of UTF-8 bytes (Node.js)")
-    if proto and parse:
+    encode = row(results, "encode", RECORDED, _LABELS["sse"])
+    costs = [
+        f"{time_text(cost.ns_per_event)} with {coding}"
+        for coding in ("gzip", "zstd")
+        if (cost := row(results, "compress", RECORDED, f"SSE, {coding}")) is not None
+    ]
+    if encode and costs:
+        lines.append(
+            f"- **Compression costs time.** A flush for each event takes {' or '.join(costs)}; "
+            f"encoding the event takes {time_text(encode.ns_per_event)}."
+        )
+    http = {
+        title: cost.ns_per_event
+        for wire, title in _WIRES.items()
+        if (cost := row(results, "http", RECORDED, f"{_LABELS[wire]}, raw")) is not None
+    }
+    if http:
+        told = ", ".join(f"{title} {time_text(ns)}" for title, ns in http.items())
+        lines.append(
+            "- **Behind HTTP** the time of sending and receiving comes on top: one event of the "
+            f"recorded run takes, both sides together, {told}."
+        )
+    proto = row(results, "decode", RECORDED, "@ag-ui/proto (Node.js)")
+    parse = row(results, "decode", RECORDED, "JSON.parse of UTF-8 bytes (Node.js)")
+    if proto and parse and proto.ns_per_event > parse.ns_per_event:
         lines.append(
             "- **In JavaScript, JSON is the fast wire.** @ag-ui/proto takes "
             f"{number(proto.ns_per_event / parse.ns_per_event)} × as long as JSON.parse for the "
             "same events."
         )
     lines.append(
-        "- Protobuf holds numbers as doubles: integers beyond 2^53 are refused when writing. It "
-        "has no heartbeat of its own, and keys that the protocol does not describe are lost."
+        "- **What protobuf cannot carry.** Numbers in states are doubles: an integer that a double "
+        "does not hold exactly is refused, unless `lossy_int` says otherwise. Extra members of "
+        "patch operations are lost, with a warning. The binary wires have no heartbeat."
     )
     return "\n".join(lines)
 

@@ -31,7 +31,9 @@ __all__ = ["bench"]
 @click.option(
     "--compare",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="results.json of an earlier run: tell what got slower, beyond the noise.",
+    metavar="OLD.json",
+    help="The results.json of an earlier run: tell what got slower, beyond the noise of both. "
+    "The exit code does not depend on it: timings are no verdict.",
 )
 def bench(quick: bool, out: Path, recording: Path | None, compare: Path | None) -> None:
     """Measure the three wires, the SDKs and other libraries here, and write a report.
@@ -42,9 +44,10 @@ def bench(quick: bool, out: Path, recording: Path | None, compare: Path | None) 
     """
     # Loaded by who uses it: the other commands start the faster.
     from ._progress import showing
+    from .compare import slower
     from .report import write_report
     from .results import read_results
-    from .running import FULL, QUICK, run
+    from .running import FULL, NO_TIME, QUICK, run
 
     given = {"--out": out, "--recording": recording, "--compare": compare}
     words = ["agui-wire", "bench", *(["--quick"] if quick else [])]
@@ -64,6 +67,11 @@ def bench(quick: bool, out: Path, recording: Path | None, compare: Path | None) 
         raise click.ClickException(str(error)) from None
     noisy = sum(row.noisy for row in results.rows)
     click.echo(f"{report}: {len(results.rows)} rows, {noisy} of them marked as noisy")
+    cut = sorted({each.workload for each in results.missing if each.reason == NO_TIME})
+    if cut:
+        click.echo(f"no time was left for all of {', '.join(cut)}: see 'Not measured' there")
+    if old is not None:
+        click.echo("\n".join(slower(old, results)))
 
 
 if __name__ == "__main__":

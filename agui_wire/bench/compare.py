@@ -14,18 +14,19 @@ from .axes import OURS
 from .results import Results, Row
 from .tables import number, table
 
-__all__ = ["LEAST_CHANGE", "Change", "changes", "comparison", "size_changes"]
+__all__ = ["LEAST_CHANGE", "Change", "changes", "comparison", "size_changes", "slower"]
 
 LEAST_CHANGE = 0.05
 """Smaller changes are never told: two builds of the same code differ by as much."""
 
+_DOUBLED = 1.0
 _SPREADS = 2.0
 _DEVIATIONS = 3.0
 # From a median absolute deviation to a standard deviation.
 _NORMAL = 1.4826
 _MIN_CONTROLS = 3
 
-Verdict = Literal["slower", "faster", "same"]
+Verdict = Literal["slower", "faster", "same", "unsure"]
 
 
 class Change(NamedTuple):
@@ -39,7 +40,15 @@ class Change(NamedTuple):
     """How large a change may be without meaning anything."""
 
     @property
+    def what(self) -> str:
+        """The row in words."""
+        return f"{self.new.axis}, {self.new.workload}: {self.new.label}"
+
+    @property
     def verdict(self) -> Verdict:
+        """What the change means; where either run has marked the row, only a doubling does."""
+        if (self.old.noisy or self.new.noisy) and self.change < _DOUBLED:
+            return "unsure"
         if abs(self.change) <= self.noise:
             return "same"
         return "slower" if self.change > 0 else "faster"
@@ -111,9 +120,11 @@ def comparison(old: Results, new: Results) -> str:
         "figures are ratios to the floor, less the shift of the other libraries in the same table. "
         f"A row counts as changed where it moved by more than {LEAST_CHANGE:.0%}, by more than "
         "twice the spreads of both runs together, and by more than the other libraries, which "
-        "did not change, moved among themselves."
+        "did not change, moved among themselves. Rows that either run has marked tell of a "
+        "doubling alone."
     ]
     parts += _differences(old, new)
+    parts.append(f"**Too noisy to tell: {_unsure(found)}**")
     for verdict, title in (("slower", "Slower"), ("faster", "Faster")):
         rows = [each for each in found if each.verdict == verdict]
         if verdict == "faster":
@@ -129,12 +140,27 @@ def comparison(old: Results, new: Results) -> str:
     return "\n\n".join(parts)
 
 
+def _unsure(found: list[Change]) -> int:
+    return sum(each.verdict == "unsure" for each in found)
+
+
+def slower(old: Results, new: Results) -> list[str]:
+    """Lines for a terminal: what got slower, and how many rows did not."""
+    found = changes(old, new)
+    rows = [each for each in found if each.verdict == "slower"]
+    return [
+        *(f"slower by {each.change:.0%} (noise ±{each.noise:.0%}): {each.what}" for each in rows),
+        f"{len(rows)} of {len(found)} rows got slower than on {old.started}, beyond the noise; "
+        f"{_unsure(found)} are too noisy to tell",
+    ]
+
+
 def _table(rows: list[Change]) -> str:
     return table(
         ("what", "old, × floor", "new, × floor", "change", "noise"),
         [
             (
-                f"{each.new.axis}, {each.new.workload}: {each.new.label}",
+                each.what,
                 number(each.old.ratio),
                 number(each.new.ratio),
                 f"{each.change:+.0%}",

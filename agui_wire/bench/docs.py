@@ -1,6 +1,6 @@
 """The documentation's pages of numbers, from one run of the benchmark.
 
-    python -m agui_wire.bench.docs                       measures (about half an hour), writes
+    python -m agui_wire.bench.docs                       measures (about ten minutes), writes
     python -m agui_wire.bench.docs report/results.json   writes from a run made before
 
 Writes docs/benchmarks.md with its plots and raw results in docs/benchmarks/, and
@@ -15,47 +15,36 @@ import tempfile
 from pathlib import Path
 
 from .choosing import choosing_a_wire
-from .findings import best_of_ours, row, size
-from .report import RIVALS, markdown, plots
+from .report import headline, markdown, plots
 from .results import Results, read_results, write_results
 from .running import FULL, run
-from .tables import number, table, time_text
 
 __all__ = ["README_MARKS", "readme_section", "write_docs"]
 
 README_MARKS = ("<!-- benchmark: begin -->", "<!-- benchmark: end -->")
-_PLOT = "pipeline.svg"
+_IMAGES = "docs/benchmarks"
 
 
 def readme_section(results: Results) -> str:
     """One plot and one table, from the workload `tokens`."""
-    rows = []
-    for axis, what in (("encode", "encode"), ("decode", "decode"), ("pipeline", "bytes to state")):
-        ours = best_of_ours(results, axis, "tokens")
-        theirs = row(results, axis, "tokens", RIVALS[axis])
-        if ours is not None and theirs is not None:
-            times = time_text(ours.ns_per_event), time_text(theirs.ns_per_event)
-            factor = number(theirs.ns_per_event / ours.ns_per_event)
-            rows.append((what, ours.label, times[0], theirs.label, times[1], f"{factor} ×"))
-    wires = [size(results, "tokens", wire) for wire in ("sse", "protobuf", "msgpack")]
-    told = ", ".join(f"{each.wire} {each.per_event:.0f}" for each in wires if each is not None)
-    head = ("one short text delta", "who", "time", "the SDK", "time", "as fast")
+    processor = results.machine["processor"]
     return "\n\n".join(
         [
-            f"![the full pipeline](docs/benchmarks/{_PLOT})",
-            table(head, rows),
-            f"Bytes on the wire: {told}. All numbers, the method, and where this package loses: "
+            "One short text delta, in processor time, this package's fastest wire and the SDKs "
+            f"({processor}, {results.started[:10]}, {results.engine} engine):",
+            headline(results, "tokens"),
+            f"![bytes of one short text delta]({_IMAGES}/bytes.svg)",
+            "All numbers, the method, and where this package loses: "
             "[benchmarks](docs/benchmarks.md). Which wire to take: "
             "[choosing a wire](docs/choosing-a-wire.md). On your machine: "
-            "`agui-wire bench --quick`.",
+            "`agui-wire bench --quick` (extra `bench`).",
         ]
     )
 
 
 def write_docs(results: Results, root: Path) -> None:
     """Write the pages under `root`. Raises OSError."""
-    docs = root / "docs"
-    images = docs / "benchmarks"
+    docs, images = root / "docs", root / _IMAGES
     images.mkdir(parents=True, exist_ok=True)
     for name, text in plots(results).items():
         (images / name).write_text(text, encoding="utf-8")

@@ -191,7 +191,6 @@ def _reading_sdk(context: Context) -> Prepared:
 
 
 def _prepared(context: Context, once: Callable[[Any], Awaitable[int]]) -> Prepared:
-    assert context.path is not None
     calls = _Calls()
     size = calls.call(once)
     events = context.path.read_bytes().count(b"\n")

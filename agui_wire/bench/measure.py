@@ -23,6 +23,7 @@ __all__ = [
     "loops_for",
     "quartiles",
     "summarise",
+    "typical",
 ]
 
 MAX_DRIFT = 0.08
@@ -57,9 +58,8 @@ class Round(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What the rounds of one contender come to. Times are seconds per event."""
+    """What the rounds of one contender come to, in units of the baseline."""
 
-    seconds: float
     ratio: float
     low: float
     """The first quartile of the ratios."""
@@ -98,7 +98,6 @@ def summarise(rounds: Iterable[Round]) -> Summary:
     used = quiet if len(quiet) >= MIN_KEPT else sorted(rounds, key=_drift)[:MIN_KEPT]
     low, middle, high = quartiles([each.ratio for each in used])
     return Summary(
-        seconds=statistics.median(each.contender for each in used),
         ratio=middle,
         low=low,
         high=high,
@@ -106,6 +105,13 @@ def summarise(rounds: Iterable[Round]) -> Summary:
         dropped=len(rounds) - len(quiet),
         noisy=len(quiet) < MIN_KEPT or (high - low) / middle > MAX_SPREAD,
     )
+
+
+def typical(rounds: Iterable[Round]) -> float:
+    """The baseline's median time in the quiet rounds, or in all where none is. Needs one round."""
+    rounds = list(rounds)
+    quiet = [each for each in rounds if each.drift <= MAX_DRIFT]
+    return statistics.median((each.before + each.after) / 2 for each in quiet or rounds)
 
 
 def loops_for(seconds_per_pass: float, batch_seconds: float) -> int:
@@ -121,15 +127,19 @@ def bracketed(
     *,
     extra: int = 0,
     skip: Callable[[str, int], bool] = lambda name, done: False,
+    over: Callable[[], bool] = lambda: False,
 ) -> dict[str, list[Round]]:
     """The rounds of each contender, in turns and in an order that `rng` shuffles every time.
 
     The baseline runs between any two contenders, so that each has it on both sides. After
     `rounds` rounds, up to `extra` more are run for those that have too few quiet ones. `skip`
-    tells, by name and rounds done, who has had enough.
+    tells, by name and rounds done, who has had enough; once time is `over`, no round after the
+    first begins.
     """
     done: dict[str, list[Round]] = {name: [] for name in contenders}
     for number in range(rounds + extra):
+        if number and over():
+            break
         waiting = [
             name
             for name in contenders

@@ -19,19 +19,14 @@ __all__ = ["PREPARE", "WIRES"]
 WIRES = {"sse": SSE_MEDIA_TYPE, "protobuf": AGUI_MEDIA_TYPE, "msgpack": MSGPACK_MEDIA_TYPE}
 
 
-def _workload(context: Context) -> list[Event]:
-    assert context.path is not None
-    return load(context.path)
-
-
 def _frames(context: Context, wire: str) -> list[bytes]:
     encode = EventEncoder(WIRES[wire]).encode_binary
-    return [encode(event) for event in _workload(context)]
+    return [encode(event) for event in load(context.path)]
 
 
 def _encode(wire: str) -> Prepare:
     def prepare(context: Context) -> Prepared:
-        events = _workload(context)
+        events = load(context.path)
         encode = EventEncoder(WIRES[wire]).encode_binary
 
         def run() -> None:
@@ -45,7 +40,7 @@ def _encode(wire: str) -> Prepare:
 
 def _encode_many(wire: str) -> Prepare:
     def prepare(context: Context) -> Prepared:
-        events = _workload(context)
+        events = load(context.path)
         encode_many = EventEncoder(WIRES[wire]).encode_many
         return Prepared(lambda: encode_many(events), len(events), len(encode_many(events)))
 

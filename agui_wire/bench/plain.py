@@ -15,18 +15,12 @@ from .workloads import load
 __all__ = ["PREPARE"]
 
 
-def _lines(context: Context) -> list[bytes]:
-    assert context.path is not None
-    return context.path.read_bytes().splitlines()
-
-
 def _dumping(make: Callable[[], Callable[[Any], Any]], *, structs: bool = False) -> Prepare:
     """Each event, a Struct or a dict, to JSON."""
 
     def prepare(context: Context) -> Prepared:
         dump = make()
-        lines = _lines(context)
-        assert context.path is not None
+        lines = context.lines()
         events: list[Any] = load(context.path) if structs else [json.loads(line) for line in lines]
 
         def run() -> None:
@@ -43,7 +37,7 @@ def _loading(make: Callable[[], Callable[[bytes], Any]]) -> Prepare:
 
     def prepare(context: Context) -> Prepared:
         load_one = make()
-        lines = _lines(context)
+        lines = context.lines()
 
         def run() -> None:
             for line in lines:
@@ -57,7 +51,7 @@ def _loading(make: Callable[[], Callable[[bytes], Any]]) -> Prepare:
 def _holding(make: Callable[[], Callable[[bytes], Any]]) -> Prepare:
     def prepare(context: Context) -> Prepared:
         load_one = make()
-        lines = _lines(context)
+        lines = context.lines()
         return Prepared(
             lambda: [load_one(line) for line in lines], len(lines), sum(map(len, lines))
         )
@@ -66,23 +60,25 @@ def _holding(make: Callable[[], Callable[[bytes], Any]]) -> Prepare:
 
 
 def _encode_lines(context: Context) -> Prepared:
-    assert context.path is not None
     events = load(context.path)
     encode_lines = msgspec.json.Encoder().encode_lines
     return Prepared(lambda: encode_lines(events), len(events), len(encode_lines(events)))
 
 
 def _decode_lines(context: Context) -> Prepared:
-    assert context.path is not None
     body = context.path.read_bytes()
     decode_lines = msgspec.json.Decoder(Event).decode_lines
     return Prepared(lambda: decode_lines(body), len(decode_lines(body)), len(body))
 
 
 def _copy(context: Context) -> Prepared:
-    assert context.path is not None
     body = context.path.read_bytes()
-    return Prepared(lambda: bytearray(body), body.count(b"\n"), len(body))
+    target = bytearray(len(body))
+
+    def run() -> None:
+        target[:] = body
+
+    return Prepared(run, body.count(b"\n"), len(body))
 
 
 def _json_dumps() -> Callable[[Any], str]:

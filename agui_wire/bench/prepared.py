@@ -14,12 +14,16 @@ CHUNK = 64 * 1024
 class Context(NamedTuple):
     """What a contender is prepared for; which of these it reads depends on the axis."""
 
-    path: Path | None = None
+    path: Path = Path()
     """The workload, as a recording of JSON lines."""
     url: str = ""
     """The server to call, for HTTP."""
     value: int = 0
     """The size of what grows, for scaling."""
+
+    def lines(self) -> list[bytes]:
+        """The workload's events, each as JSON."""
+        return self.path.read_bytes().splitlines()
 
 
 class Prepared(NamedTuple):

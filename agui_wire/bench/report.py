@@ -11,11 +11,11 @@ from .plots import Bar, bars, lines
 from .results import Results, Row, write_results
 from .tables import bytes_text, number, table, time_text
 
-__all__ = ["RIVALS", "markdown", "plots", "write_report"]
+__all__ = ["headline", "markdown", "plots", "write_report"]
 
 _TOKENS = "tokens"
 _PLOTTED = ("encode", "decode", "pipeline", "http")
-_WIRES = ("sse", "protobuf", "msgpack")
+_WIRES = {"sse": "SSE", "protobuf": "protobuf", "msgpack": "MessagePack"}
 _CODINGS = ("raw", "gzip", "zstd")
 
 _INTRODUCTION = """\
@@ -29,11 +29,12 @@ the protocol's own SDKs and to general-purpose libraries."""
 _READING = """\
 ## How to read the tables
 
-- Times are of one event, as processor time of one core; smaller is better. A **workload** is a
-  whole stream, described in the last section; the same bytes for all contenders.
-- **× floor** is the time in units of a baseline that runs right before and right after, in each of
-  several rounds: the median over the rounds. It is the figure to trust and to compare between
-  machines. ± is half the distance between the quartiles. 1.0 is as fast as the baseline.
+- Times are of one event, as processor time; smaller is better. A **workload** is a whole stream,
+  described in the last section; the same events for all contenders.
+- **× floor** is the time in units of a baseline, the floor, that runs right before and right after,
+  in each of several rounds: the median over the rounds. 1.0 is as fast as the floor. It is what was
+  measured, and the figure to compare between machines; the times are this ratio times the floor's
+  median time. ± is half the distance between the quartiles.
 - **~** marks a figure to be read with care: its rounds were too far apart, or too few of them were
   quiet. Run it again on an idle machine.
 - Rows are sorted by time, so whoever beats this package stands above it."""
@@ -76,13 +77,14 @@ def plots(results: Results) -> dict[str, str]:
             f"workload: {subject}; gzip and zstd with a flush for each event",
             [
                 Bar(
-                    f"{each.wire}, {each.coding}",
+                    f"{_WIRES[each.wire]}, {each.coding}",
                     each.per_event,
-                    f"{each.per_event:.1f}",
-                    "ours" if each.coding == "raw" else "theirs",
+                    bytes_text(each.per_event),
+                    _WIRES[each.wire],
                 )
                 for each in sizes
             ],
+            ("protobuf", "MessagePack", "SSE"),
         )
     for axis in (*AXES, HTTP):
         rows = [each for each in results.rows if each.key[:2] == (axis.name, subject)]
@@ -91,10 +93,11 @@ def plots(results: Results) -> dict[str, str]:
                 axis.title,
                 f"processor time of one event, logarithmic; workload: {subject}",
                 [
-                    Bar(_short_label(each), each.ns_per_event, _time(each), _kind(each))
+                    Bar(_short_label(each.label), each.ns_per_event, _time(each), _group(each))
                     for each in rows
                 ],
-                log=True,
+                _GROUPS,
+                _power,
             )
     for case in SCALING:
         series: dict[str, list[tuple[float, float]]] = {}
@@ -104,7 +107,7 @@ def plots(results: Results) -> dict[str, str]:
         if series:
             drawn[f"scaling-{case.name.replace(' ', '-')}.svg"] = lines(
                 f"Scaling: {case.name}",
-                f"{case.what}; cost of one event, the first size being 1",
+                f"{case.what}; cost of one event relative to {case.unit} = {case.sizes[0]:,}",
                 series,
                 case.unit,
             )
@@ -128,15 +131,24 @@ def _subject(results: Results) -> str:
     return next((name for name in names if name.startswith("yours: ")), _TOKENS)
 
 
-def _kind(each: Row) -> str:
+_GROUPS = (OURS, "the AG-UI SDKs", "other libraries", "floor and ceiling")
+
+
+def _group(each: Row) -> str:
     if each.label.startswith(OURS):
-        return "ours"
-    return "floor" if each.label.startswith(("floor: ", "memcpy")) else "theirs"
+        return OURS
+    if each.label.startswith(("floor: ", "memcpy")):
+        return "floor and ceiling"
+    return "the AG-UI SDKs" if "ag_ui" in each.label or "@ag-ui" in each.label else _GROUPS[2]
 
 
-def _short_label(each: Row) -> str:
-    label = "floor: msgspec alone" if each.label.startswith("floor: msgspec") else each.label
-    return label if len(label) <= 48 else label[:47] + "…"
+def _short_label(label: str) -> str:
+    return label.partition(",")[0] if label.startswith("floor: ") else label
+
+
+def _power(ns: float) -> str:
+    """A power of ten without the figures that it has not."""
+    return time_text(ns).replace(".00", "").replace(".0", "")
 
 
 def _time(each: Row) -> str:
@@ -163,57 +175,52 @@ def _facts(results: Results) -> str:
 
 def _short(results: Results) -> list[str]:
     subject = _subject(results)
-    rows = []
-    for axis, what in (
-        ("encode", "encode"),
-        ("decode", "decode"),
-        ("pipeline", "decode, verify and assemble"),
-        ("http", "HTTP, both sides"),
-    ):
-        ours = best_of_ours(results, axis, subject)
-        theirs = row(results, axis, subject, RIVALS[axis])
-        if ours is None or theirs is None:
-            continue
-        rows.append(
-            (
-                what,
-                f"{ours.label}: {_time(ours)}",
-                f"{theirs.label}: {_time(theirs)}",
-                f"{number(theirs.ns_per_event / ours.ns_per_event)} ×",
-            )
+    told = [f"One event of the workload `{subject}`: this package's fastest wire, and the SDKs."]
+    told.append(headline(results, subject))
+    sizes = [each for each in results.sizes if each.workload == subject]
+    if sizes:
+        least = min(sizes, key=lambda each: each.size)
+        raw = ", ".join(
+            f"{_WIRES[each.wire]} {bytes_text(each.per_event)}"
+            for each in sizes
+            if each.coding == "raw"
         )
-    sse, *others = (
-        [each for each in results.sizes if (each.workload, each.wire) == (subject, wire)]
-        for wire in _WIRES
-    )
-    told = [f"One event of the workload `{subject}`, this package's fastest wire first:"]
-    if rows:
-        told.append(table(("", OURS, "the SDK", "as fast as the SDK"), rows))
-    if sse:
-        smallest = min((each for group in (sse, *others) for each in group), key=lambda x: x.size)
         told.append(
-            "Bytes of such an event: "
-            + ", ".join(
-                f"{each.wire} {each.per_event:.0f}"
-                for each in results.sizes
-                if each.workload == subject and each.coding == "raw"
-            )
-            + f"; the least is {smallest.wire} with {smallest.coding}: {smallest.per_event:.0f}."
+            f"Bytes of such an event: {raw}; the least is {_WIRES[least.wire]} with "
+            f"{least.coding}, {bytes_text(least.per_event)}."
         )
     return told
 
 
-RIVALS = {
-    "encode": "ag_ui.encoder, SSE",
-    "decode": "ag_ui's models, TypeAdapter.validate_json",
-    "pipeline": "@ag-ui/client, SSE (Node.js)",
-    "http": "ag_ui.encoder to TypeAdapter, SSE, nothing assembled",
-}
+_HEADLINES = (
+    ("encode", "encode", "ag_ui.encoder, SSE"),
+    ("decode", "decode", "ag_ui's models, TypeAdapter.validate_json"),
+    ("pipeline", "decode, verify and assemble", "@ag-ui/client, SSE (Node.js)"),
+    ("http", "HTTP, both sides", "ag_ui.encoder to TypeAdapter, SSE"),
+)
+
+
+def headline(results: Results, workload: str) -> str:
+    """A table of this package's fastest wire against the SDKs, or why there is none."""
+    rows = []
+    for axis, what, rival in _HEADLINES:
+        ours = best_of_ours(results, axis, workload)
+        theirs = row(results, axis, workload, rival)
+        if ours is not None and theirs is not None:
+            factor = f"{number(theirs.ns_per_event / ours.ns_per_event)} × as fast"
+            cells = (f"{each.label}: {_time(each)}" for each in (ours, theirs))
+            rows.append((what, *cells, factor))
+    return table(("", OURS, "SDK", ""), rows) if rows else "No SDK was measured."
 
 
 def _losses(results: Results) -> list[str]:
     """Every case, and none kept back."""
-    told = [f"- {sentence}" for sentence in losses_in_size(results)]
+    told = [
+        "Every workload on which protobuf is not the smallest, or on which another library beats "
+        "the fastest of this package's wires. The tables show the rest: the slower wires, and the "
+        "floor and memcpy, which do less than the work.\n",
+        *(f"- {sentence}" for sentence in losses_in_size(results)),
+    ]
     for axis in (*AXES, HTTP):
         for workload, ours, faster in losses_in_time(results, axis.name):
             names = "; ".join(
@@ -232,7 +239,7 @@ def _losses(results: Results) -> list[str]:
                 f"- In a browser's engine, `{info.name}`: decoding protobuf with @ag-ui/proto "
                 f"takes {factor} × as long as JSON.parse."
             )
-    return ["\n".join(told)] if told else ["In none of the cases that were measured."]
+    return ["\n".join(told)] if len(told) > 1 else ["In none of the cases that were measured."]
 
 
 def _sizes(results: Results, images: str) -> list[str]:
@@ -365,8 +372,8 @@ def _scaling(results: Results, images: str) -> list[str]:
         return []
     parts = [
         "## Scaling",
-        "The cost of one event as something grows, relative to the first size; 1.0 all along is "
-        "a perfectly linear total.",
+        "The cost of one event as something grows, in units of the cost at the first size, and as "
+        "a time. 1.0 all along is a perfectly linear total.",
     ]
     for case in SCALING:
         points = [each for each in results.points if each.case == case.name]
@@ -394,12 +401,19 @@ def _scaling(results: Results, images: str) -> list[str]:
 def _missing(results: Results) -> list[str]:
     if not results.missing:
         return []
-    reasons: dict[tuple[str, str, str], list[str]] = {}
+    axes: dict[tuple[str, str, str], dict[str, None]] = {}
     for each in results.missing:
-        key = each.label or "everyone", each.axis, each.reason
-        reasons.setdefault(key, []).append(each.workload)
-    rows = [(who, axis, "; ".join(names), why) for (who, axis, why), names in reasons.items()]
-    return ["## Not measured", table(("who", "axis", "workloads", "why"), rows)]
+        key = each.label or "everyone", each.workload, each.reason
+        axes.setdefault(key, {})[each.axis] = None
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for (who, workload, why), of_one in axes.items():
+        names.setdefault((who, "; ".join(of_one), why), []).append(workload)
+    rows = [(who, what, "; ".join(filter(None, on)), why) for (who, what, why), on in names.items()]
+    return [
+        "## Not measured",
+        "What is missing from the tables above, and why.",
+        table(("who", "what", "workloads", "why"), rows, numbers=False),
+    ]
 
 
 def _method(results: Results) -> list[str]:
@@ -428,6 +442,10 @@ def _method(results: Results) -> list[str]:
 - A row is also marked where the middle half of its ratios is wider than {spread:.0%} of the median.
 - Processor time is what is measured, which a busy machine disturbs less than the clock on the
   wall; over HTTP that of client and server together. Node.js's includes its helper threads.
+- A run has a time limit. What has used up its share of it begins no further round, so a busy
+  machine makes for fewer rounds; what could not begin at all is under "Not measured".
+- The start and the end of the run around a seeded workload are processed like all events, but not
+  counted as events: beside a state of 100 KB they are nothing.
 - The garbage collector stays on, as it is for users. Every contender gets its input in the form
   that suits it best: Structs, dicts, models or messages.
 - The floor measured against itself stands in each table: how far it is from 1 tells how much a

@@ -60,7 +60,7 @@ class Row(msgspec.Struct, kw_only=True):
 
 
 class Point(msgspec.Struct, kw_only=True):
-    """The cost of one event at one size of what grows; `ratio` is to the smallest size."""
+    """The cost of one event at one size of what grows; `ratio` is to the first size."""
 
     case: str
     label: str
@@ -69,6 +69,8 @@ class Point(msgspec.Struct, kw_only=True):
     ratio: float
     low: float
     high: float
+    kept: int
+    dropped: int
     noisy: bool
 
 
@@ -110,7 +112,10 @@ class Missing(msgspec.Struct, kw_only=True):
 
 
 class WorkloadInfo(msgspec.Struct, kw_only=True):
-    """A workload and the hash of its JSON lines: equal hashes, equal streams."""
+    """A workload and the hash of its JSON lines: equal hashes, equal streams.
+
+    `events` leaves out the start and the end of the run around a seeded workload.
+    """
 
     name: str
     what: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from ..encoder import EventEncoder
@@ -11,6 +12,7 @@ from .prepared import Context, Prepare, Prepared
 __all__ = ["PREPARE"]
 
 
+@cache
 def _adapter() -> Any:
     from ag_ui.core import Event
     from pydantic import TypeAdapter
@@ -18,14 +20,9 @@ def _adapter() -> Any:
     return TypeAdapter(Event)
 
 
-def _lines(context: Context) -> list[bytes]:
-    assert context.path is not None
-    return context.path.read_bytes().splitlines()
-
-
 def _models(context: Context) -> list[Any]:
     validate = _adapter().validate_json
-    return [validate(line) for line in _lines(context)]
+    return [validate(line) for line in context.lines()]
 
 
 def _encode_theirs(context: Context) -> Prepared:
@@ -57,7 +54,7 @@ def _encode_through_us(wire: str) -> Prepare:
 
 def _decode(context: Context) -> Prepared:
     validate = _adapter().validate_json
-    lines = _lines(context)
+    lines = context.lines()
 
     def run() -> None:
         for line in lines:
@@ -68,7 +65,7 @@ def _decode(context: Context) -> Prepared:
 
 def _hold(context: Context) -> Prepared:
     validate = _adapter().validate_json
-    lines = _lines(context)
+    lines = context.lines()
     return Prepared(lambda: [validate(line) for line in lines], len(lines), sum(map(len, lines)))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 __all__ = ["bytes_text", "number", "table", "time_text"]
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the first column is text, the others are numbers."""
-    aligned = ["---", *["---:"] * (len(head) - 1)]
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
+    """A Markdown table; the first column is text, the others too where they are no `numbers`."""
+    aligned = ["---", *["---:" if numbers else "---"] * (len(head) - 1)]
     lines = [head, aligned, *rows]
     return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
 
@@ -20,11 +20,9 @@ def _cell(text: str) -> str:
 
 def number(value: float) -> str:
     """Three figures that count, thousands apart."""
-    if value == 0:
-        return "0"
-    if abs(value) >= 100:
+    if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) < 10 else f"{value:.1f}"
+    return f"{value:#.3g}"
 
 
 def time_text(ns: float) -> str:

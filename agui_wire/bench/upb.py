@@ -218,7 +218,6 @@ _READS: dict[str, Callable[[Any, str], Any]] = {
 
 
 def _payloads(context: Context) -> list[bytes]:
-    assert context.path is not None
     encode = EventEncoder(AGUI_MEDIA_TYPE).encode_binary
     return [encode(event)[4:] for event in load(context.path)]
 

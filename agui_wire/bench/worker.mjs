@@ -177,7 +177,7 @@ const operations = {
   },
   async forget({ id }) {
     ready.delete(id);
-    globalThis.gc?.();
+    if (ready.size === 0) globalThis.gc?.();
     return {};
   },
   async about() {
@@ -197,7 +197,9 @@ async function answer(request) {
   try {
     return await operations[request.op](request);
   } catch (reason) {
-    if (reason?.code === "MODULE_NOT_FOUND") return { error: "not installed" };
+    if (reason?.code === "MODULE_NOT_FOUND") {
+      return { error: `not installed: ${/'(.*?)'/.exec(reason.message)?.[1]}` };
+    }
     return { error: String(reason?.message ?? reason).slice(0, 300) };
   }
 }

@@ -67,7 +67,7 @@ class _Worker:
     def prepare(self, request: Answer) -> Answer:
         make = self._prepare[request["axis"], request["name"]]
         path = request.get("path")
-        context = Context(Path(path) if path else None, request["url"], request["value"])
+        context = Context(Path(path or ""), request["url"], request["value"])
         ready = make(context)
         self._ready[request["id"]] = ready
         seconds = 0.0
@@ -86,7 +86,8 @@ class _Worker:
 
     def forget(self, request: Answer) -> Answer:
         del self._ready[request["id"]]
-        gc.collect()
+        if not self._ready:
+            gc.collect()
         return {}
 
     def about(self, request: Answer) -> Answer:

@@ -116,18 +116,23 @@ class Worker:
             value=value,
             cold=cold,
         )
-        return Running(self, key, answer["events"], answer["size"], answer["seconds"])
+        events = answer["events"] if workload is None else workload.events
+        return Running(self, key, events, answer["size"], answer["seconds"])
 
     def close(self) -> None:
         """Ends the process."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        _end(self._process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _python(home: str) -> list[str]:
@@ -198,11 +203,4 @@ class Server:
 
     def close(self) -> None:
         """Ends the process."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        _end(self._process)

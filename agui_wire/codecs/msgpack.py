@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from .._json import DEFAULT_MAX_DEPTH, too_deep
+from .._json import DEFAULT_MAX_DEPTH, refusal, too_deep
 from ..errors import MalformedFrame
 from ..events import BaseEvent, Event
 from ._nested import is_flat, may_lack_fixed_value
@@ -85,5 +85,5 @@ def decode_object(
     except RecursionError:
         raise too_deep(max_depth) from None
     except (msgspec.MsgspecError, ValueError, OverflowError, TypeError) as error:
-        raise MalformedFrame(f"no MessagePack: {error}") from None
+        raise MalformedFrame(f"no MessagePack: {refusal(error)}") from None
     raise MalformedFrame(f"an event is a map, not {type(obj).__name__}")

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from .._json import DEFAULT_MAX_DEPTH, deeper_than, too_deep
+from .._json import DEFAULT_MAX_DEPTH, deeper_than, refusal, too_deep
 from ..errors import DepthExceeded, MalformedFrame
 from ..events import BaseEvent, Event
 from ._nested import is_flat, may_lack_fixed_value
@@ -76,8 +76,8 @@ def decode_object(
         obj = _generic.decode(payload)
     except RecursionError:
         raise too_deep(max_depth) from None
-    except msgspec.MsgspecError as error:
-        obj = _decode_leniently(bytes(payload), error, max_depth, warn)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        obj = _decode_leniently(bytes(payload), refusal(error), max_depth, warn)
     if type(obj) is not dict:
         raise MalformedFrame(f"an event is a JSON object, not {_excerpt(bytes(payload))}")
     if len(payload) > 2 * max_depth and deeper_than(obj, max_depth):
@@ -87,7 +87,7 @@ def decode_object(
 
 def _decode_leniently(
     payload: bytes,
-    refusal: msgspec.MsgspecError,
+    refused: str,
     max_depth: int,
     warn: Callable[[str, str, str], None],
 ) -> Any:
@@ -101,7 +101,7 @@ def _decode_leniently(
     except DepthExceeded:
         raise
     except ValueError:
-        raise MalformedFrame(f"no JSON: {refusal}: {_excerpt(payload)}") from None
+        raise MalformedFrame(f"no JSON: {refused}: {_excerpt(payload)}") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:

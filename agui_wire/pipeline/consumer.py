@@ -17,6 +17,7 @@ from ..events import (
     ToolCallArgsEvent,
 )
 from ..run_input import RunAgentInput
+from ._message_events import MESSAGE_HANDLERS
 from .assemble import MessageAssembler
 from .expand import ChunkExpander
 from .verify import SequenceVerifier
@@ -123,23 +124,27 @@ class StreamConsumer:
             events.append(expanded)
 
     def _deliver_each(self, decoded: list[Event], index: int, events: list[Event]) -> None:
-        apply = self.assembler.apply
+        append, warnings = events.append, self._warnings
+        # Straight to what assembles this kind of event: in a run of deltas, the way there costs
+        # as much as the work.
+        handler, transcript = MESSAGE_HANDLERS[TextMessageContentEvent], self.assembler._transcript
         last: type | None = None
         last_id: str | None = None
+        id_name = ""
+        event: Any
         for event in decoded:
-            self._warnings.event_index = index
+            warnings.event_index = index
             index += 1
-            cls: type = type(event)
-            id_name = _CONTENTS.get(cls)
-            if id_name is None or getattr(event, "subagent_run_id", None) is not None:
-                last = None
-            elif cls is last and getattr(event, id_name) == last_id:
+            cls = type(event)
+            if cls is last and getattr(event, id_name) == last_id and event.subagent_run_id is None:
                 # More of what the event before was of: nothing that was checked has changed.
-                apply(event)
-                events.append(event)
+                handler(transcript, event)
+                append(event)
                 continue
-            else:
-                last, last_id = cls, getattr(event, id_name)
+            last = None
+            if cls in _CONTENTS and event.subagent_run_id is None:
+                last, id_name, handler = cls, _CONTENTS[cls], MESSAGE_HANDLERS[cls]
+                last_id = getattr(event, id_name)
             self._deliver(event, events)
 
     def _deliver_all(self, decoded: list[Event], frames: int, size: int) -> None:

@@ -1,11 +1,12 @@
-"""A page and an agent, each on an origin of its own: python -m examples.browser.server
+"""A page and an agent, each on an origin of its own: python -m examples.browser.server [PORT]
 
-The page is at http://localhost:8000/, the agent at http://localhost:8001/.
+The page is at http://localhost:8000/ or the port that is given, the agent at the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable, Collection
 from pathlib import Path
 
@@ -25,7 +26,6 @@ from agui_wire.http import agent_handler
 Agent = Callable[[RunAgentInput], AsyncIterator[Event]]
 
 PAGE = Path(__file__).with_name("page")
-PAGE_PORT, AGENT_PORT = 8000, 8001
 
 ANSWER = """\
 Go to Kyoto in the first half of May. The cherry blossom is over and so are the crowds that came \
@@ -75,15 +75,15 @@ def page_app() -> web.Application:
     return app
 
 
-async def main() -> None:
-    origins = [f"http://{host}:{PAGE_PORT}" for host in ("localhost", "127.0.0.1")]
-    for app, port in ((page_app(), PAGE_PORT), (agent_app(origins), AGENT_PORT)):
+async def main(port: int) -> None:
+    origins = [f"http://{host}:{port}" for host in ("localhost", "127.0.0.1")]
+    for offset, app in enumerate((page_app(), agent_app(origins))):
         runner = web.AppRunner(app)
         await runner.setup()
-        await web.TCPSite(runner, "localhost", port).start()
-    print(f"http://localhost:{PAGE_PORT}/", flush=True)
+        await web.TCPSite(runner, "localhost", port + offset).start()
+    print(f"http://localhost:{port}/", flush=True)
     await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 8000))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from aiohttp import web
 import agui_wire
 from agui_wire import AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE, RunAgentInput
 from agui_wire.events import RunFinishedEvent, RunStartedEvent
-from examples.browser.server import agent_app, page_app
+from examples.browser.server import ANSWER, agent_app, page_app
 from tests.examples.serving import serving
 from tests.http.harness import TEXT_END, TEXT_START, delta
 
@@ -22,6 +25,7 @@ from .webdriver import Browser
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).resolve().parents[2]
 WIRES = {"sse": SSE_MEDIA_TYPE, "protobuf": AGUI_MEDIA_TYPE}
 WORDS = ["Kyoto ", "in May: ", "苔の庭 ", "and 🌿", "\n<b>no</b> &amp; rain."]
 
@@ -180,13 +184,24 @@ async def test_stop_stops_the_agents(browser: Browser) -> None:
             await page.shows(wire, "text", "".join(WORDS[:2]))
 
 
-async def test_a_closed_page_stops_the_agents(browser: Browser) -> None:
+async def test_a_page_that_is_left_stops_the_agents(browser: Browser) -> None:
     agent = Agent()
     async with opened(browser, agent) as page:
         await page.click("#run")
         for wire in WIRES:
             await page.shows(wire, "events", "2")
         await asyncio.to_thread(browser.open, "about:blank")
+        await agent.all_closed(2)
+
+
+async def test_a_tab_that_is_closed_stops_the_agents(browser: Browser) -> None:
+    agent = Agent()
+    before = await asyncio.to_thread(browser.new_tab)
+    async with opened(browser, agent) as page:
+        await page.click("#run")
+        for wire in WIRES:
+            await page.shows(wire, "events", "2")
+        await asyncio.to_thread(browser.close_tab, before)
         await agent.all_closed(2)
 
 
@@ -233,3 +248,51 @@ async def test_the_measuring_page_counts_every_event(browser: Browser, work: str
     assert results.keys() == WIRES.keys()
     assert 0 < results["protobuf"]["bytes"] < results["sse"]["bytes"]
     assert all(len(each["times"]) == 2 for each in results.values())
+
+
+async def test_the_measuring_page_shows_what_it_measured(browser: Browser) -> None:
+    async with serving(page_app()) as page, serving(agent_app([page.rstrip("/")])) as url:
+        await asyncio.to_thread(browser.open, f"{page}measure.html?agent={url}")
+        await asyncio.to_thread(browser.click, "#measure")
+        enabled = "return !document.querySelector('#measure').disabled"
+        await asyncio.to_thread(browser.until, enabled)
+        source = "return [...document.querySelectorAll('td')].map((cell) => cell.textContent)"
+        cells = await asyncio.to_thread(browser.script, source)
+    assert len(cells) == 4
+    assert all(int(cell) > 0 for cell in cells)
+
+
+async def test_the_documented_command_serves_page_and_agent(browser: Browser) -> None:
+    port = two_free_ports()
+    command = (sys.executable, "-m", "examples.browser.server", str(port))
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    try:
+        assert process.stdout is not None
+        url = (await asyncio.wait_for(process.stdout.readline(), 20)).decode().strip()
+        await asyncio.to_thread(browser.open, url)
+        page = Page(browser)
+        await page.click("#run")
+        for wire, media_type in WIRES.items():
+            await page.shows(wire, "state", "finished")
+            await page.shows(wire, "type", media_type)
+            await page.shows(wire, "text", ANSWER + " ")
+            size = await page.column(wire, "bytes")
+            assert f"{size:,}" in (ROOT / "docs" / "browser.md").read_text("utf-8")
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def two_free_ports() -> int:
+    """The first of two ports in a row that nobody listens on."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port: int = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            return port

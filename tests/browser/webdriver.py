@@ -87,6 +87,26 @@ class Browser:
         found = self._call("POST", "/element", using="css selector", value=selector)
         self._call("POST", f"/element/{next(iter(found.values()))}/click")
 
+    def cpu_seconds(self) -> float:
+        """Processor time of the page's main thread since the first call."""
+        self._devtools("Performance.enable", timeDomain="threadTicks")
+        metrics = self._devtools("Performance.getMetrics")["metrics"]
+        return float(next(m["value"] for m in metrics if m["name"] == "ThreadTime"))
+
+    def _devtools(self, command: str, **parameters: Any) -> Any:
+        return self._call("POST", "/goog/cdp/execute", cmd=command, params=parameters)
+
+    def new_tab(self) -> str:
+        """Goes to a new tab; gives the one it leaves."""
+        before = self._call("GET", "/window")
+        self._call("POST", "/window", handle=self._call("POST", "/window/new")["handle"])
+        return str(before)
+
+    def close_tab(self, before: str) -> None:
+        """Closes the tab and goes to another."""
+        self._call("DELETE", "/window")
+        self._call("POST", "/window", handle=before)
+
     def quit(self) -> None:
         self._call("DELETE", "")
 

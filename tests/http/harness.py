@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
-from aiohttp import web
+import pytest
+from aiohttp import compression_utils, web
 
 import agui_wire
 from agui_wire import AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE, SSE_MEDIA_TYPE, RunAgentInput
@@ -29,6 +30,7 @@ __all__ = [
     "TEXT_END",
     "TEXT_START",
     "WIRES",
+    "ZSTD",
     "Head",
     "agent_of",
     "ask",
@@ -46,6 +48,13 @@ __all__ = [
 ]
 
 WIRES = (SSE_MEDIA_TYPE, AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE)
+# As a test's parameter, where aiohttp's client reads the body.
+ZSTD = pytest.param(
+    "zstd",
+    marks=pytest.mark.skipif(
+        not getattr(compression_utils, "HAS_ZSTD", False), reason="this aiohttp reads no zstd"
+    ),
+)
 RUN_INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": []}
 STARTED = RunStartedEvent(thread_id="t", run_id="r", protocol_version="1.0")
 FINISHED = RunFinishedEvent(thread_id="t", run_id="r")

@@ -36,6 +36,7 @@ from .harness import (
     STARTED,
     TEXT_START,
     WIRES,
+    ZSTD,
     agent_of,
     delta,
     running,
@@ -65,7 +66,7 @@ async def read_into(events: list[Any], run: Run) -> None:
         events.append(event)
 
 
-@pytest.mark.parametrize("compression", [None, "gzip", "zstd", "auto"])
+@pytest.mark.parametrize("compression", [None, "gzip", ZSTD, "auto"])
 @pytest.mark.parametrize("wire", WIRES)
 async def test_a_run_over_each_wire(wire: str, compression: Any) -> None:
     events = [*text_run("hi ", "there")[:-1], StateSnapshotEvent(snapshot={"a": 1}), FINISHED]

@@ -26,6 +26,7 @@ from .harness import (
     TEXT_END,
     TEXT_START,
     WIRES,
+    ZSTD,
     ask,
     connecting,
     delta,
@@ -356,7 +357,7 @@ async def test_comments_keep_an_idle_sse_stream_alive_and_lose_nothing() -> None
         assert b"RUN_ERROR" not in body
 
 
-@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+@pytest.mark.parametrize("coding", ["gzip", ZSTD])
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("first", ["event", "heartbeat"])
 async def test_empty_blocks_keep_a_compressed_stream_alive(

@@ -30,6 +30,7 @@ from .harness import (
     TEXT_END,
     TEXT_START,
     WIRES,
+    ZSTD,
     agent_of,
     ask,
     connecting,
@@ -65,7 +66,7 @@ async def test_repeated_accept_lines_are_one_header() -> None:
     assert headers["content-type"] == AGUI_MEDIA_TYPE
 
 
-@pytest.mark.parametrize("compression", [None, "gzip", "zstd"])
+@pytest.mark.parametrize("compression", [None, "gzip", ZSTD])
 @pytest.mark.parametrize("accept", WIRES)
 async def test_event_1_is_there_before_event_2_is_produced(accept: str, compression: Any) -> None:
     seen = asyncio.Event()

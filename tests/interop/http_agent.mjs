@@ -1,17 +1,17 @@
 // One run over HTTP, as the published client sees it:
 //
-//   node http_agent.mjs URL protobuf|sse   -> {contentType, delivered, messages, state, error}
+//   node http_agent.mjs URL protobuf|sse [THREAD_ID]   -> {contentType, delivered, messages, state, error}
 
 import { HttpAgent } from "@ag-ui/client";
 import { BinaryHttpAgent } from "./binary_agent.mjs";
 
-const [url, wire] = process.argv.slice(2);
+const [url, wire, threadId = "t"] = process.argv.slice(2);
 const Agent = { protobuf: BinaryHttpAgent, sse: HttpAgent }[wire];
 
 let contentType = null;
 const agent = new Agent({
   url,
-  threadId: "t",
+  threadId,
   initialMessages: [{ id: "u1", role: "user", content: "Where to in May?" }],
   fetch: async (address, init) => {
     const response = await fetch(address, init);

@@ -98,17 +98,17 @@ def test_operations_with_any_json_in_them(operation: Any) -> None:
     check(operation)
 
 
-class Plain(CLASSES["add"]):  # type: ignore[misc]
+class Plain(CLASSES["add"]):  # type: ignore[misc, name-defined, valid-type]
     """Adds nothing."""
 
 
-class Wider(CLASSES["replace"]):  # type: ignore[misc]
+class Wider(CLASSES["replace"]):  # type: ignore[misc, name-defined, valid-type]
     """Adds a field."""
 
     reason: str = "because"
 
 
-class Narrower(CLASSES["add"]):  # type: ignore[misc]
+class Narrower(CLASSES["add"]):  # type: ignore[misc, name-defined, valid-type]
     """Gives a default to what has none."""
 
     value: Any = None
@@ -143,6 +143,7 @@ def test_members_that_are_missing_or_wrong(name: str) -> None:
             continue
         del operation.__dict__[member]
         check(operation)
+        wrong: Any
         for wrong in (None, 3, "~", "a", "/~2", "\ud83d", [], "remove"):
             operation.__dict__[member] = wrong
             check(operation)

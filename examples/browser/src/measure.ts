@@ -4,7 +4,7 @@ import { HttpAgent, parseProtoStream, parseSSEStream, runHttpRequest } from "@ag
 import { BinaryHttpAgent } from "./binary_agent";
 
 const query = new URLSearchParams(location.search);
-const url = query.get("agent") ?? `http://${location.hostname}:8001/`;
+const url = query.get("agent") ?? `http://${location.hostname}:${Number(location.port) + 1}/`;
 
 const WIRES = {
   sse: { Agent: HttpAgent, accept: "text/event-stream", parse: parseSSEStream },
@@ -85,33 +85,30 @@ async function run(wire: Wire, body: Uint8Array<ArrayBuffer>): Promise<number> {
   return seen;
 }
 
-/** Times `rounds` rounds over a run of `words` deltas, after one to warm up. */
+/** Times `rounds` rounds over a run of `words` deltas, after one to warm up; the wires take turns. */
 async function measure(
   work: keyof typeof WORK,
   words: number,
   rounds: number,
-): Promise<Record<Wire, Result>> {
-  const results = {
-    sse: { bytes: 0, times: [] as number[] },
-    protobuf: { bytes: 0, times: [] as number[] },
-  };
-  const bodies = { sse: await bodyOf("sse", words), protobuf: await bodyOf("protobuf", words) };
+  wires: Wire[] = NAMES,
+): Promise<Partial<Record<Wire, Result>>> {
+  const bodies = await Promise.all(wires.map((wire) => bodyOf(wire, words)));
+  const results = bodies.map((body): Result => ({ bytes: body.length, times: [] }));
   for (let round = 0; round <= rounds; round++) {
-    for (const wire of NAMES) {
-      const taken = await timed(() => WORK[work](wire, bodies[wire]), words + 4);
-      if (round > 0) results[wire].times.push(taken);
-      results[wire].bytes = bodies[wire].length;
+    for (const [n, wire] of wires.entries()) {
+      const taken = await timed(() => WORK[work](wire, bodies[n]!), words + 4);
+      if (round > 0) results[n]!.times.push(taken);
     }
   }
-  return results;
+  return Object.fromEntries(wires.map((wire, n) => [wire, results[n]]));
 }
 
 const WORK = { decode, run };
 
-function show(column: number, results: Record<Wire, Result>): void {
-  for (const wire of NAMES) {
+function show(column: number, results: Partial<Record<Wire, Result>>): void {
+  for (const [wire, { times }] of Object.entries(results)) {
     const cell = document.querySelectorAll(`#${wire} td`)[column];
-    if (cell) cell.textContent = Math.min(...results[wire].times).toFixed(0);
+    if (cell) cell.textContent = Math.min(...times).toFixed(0);
   }
 }
 

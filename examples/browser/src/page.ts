@@ -1,12 +1,12 @@
 // One question to one agent, over two wires side by side.
 //
-//   index.html?agent=URL     the agent to ask; without it, port 8001 of the page's host
+//   index.html?agent=URL     the agent to ask; without it, the one behind the page's next port
 
 import { type BaseEvent, HttpAgent, randomUUID } from "@ag-ui/client";
 import { BinaryHttpAgent } from "./binary_agent";
 
 const query = new URLSearchParams(location.search);
-const url = query.get("agent") ?? `http://${location.hostname}:8001/`;
+const url = query.get("agent") ?? `http://${location.hostname}:${Number(location.port) + 1}/`;
 
 function find<T extends HTMLElement>(selector: string, root: ParentNode = document): T {
   const found = root.querySelector<T>(selector);

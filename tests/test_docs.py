@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import inspect
 import re
 import subprocess
@@ -43,7 +42,9 @@ from tools.pages.limits import LIMITS
 from tools.pages.support import named_tests
 
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+# Its examples need the frameworks, and have tests of their own in tests/frameworks.
+FRAMEWORKS = DOCS / "frameworks.md"
+PAGES = sorted(set(DOCS.glob("*.md")) - {FRAMEWORKS})
 EXAMPLES = [example for page in PAGES for example in examples(page).values()]
 SESSIONS = [session for page in PAGES for session in sessions(page) if session.reason is None]
 
@@ -66,8 +67,6 @@ def _sdk_as_it_was() -> Any:
 
 @pytest.mark.parametrize("shown", EXAMPLES, ids=_id)
 def test_every_example_executes(shown: Example, capsys: pytest.CaptureFixture[str]) -> None:
-    if "dropin" in shown.code and importlib.util.find_spec("agui_wire.dropin") is None:
-        pytest.skip("agui_wire.dropin is not there yet")
     module = execute(shown)
     if not hasattr(module, "main"):
         assert capsys.readouterr().out == (shown.output or "")
@@ -129,7 +128,7 @@ CLIENTS = {
     ("errors", "unexpected_response"): example("errors", "unexpected_response").output,
 }
 # Pages whose examples with a `main(url)` have tests of their own.
-ELSEWHERE = {"browser", "frameworks", "relay"}
+ELSEWHERE = {"browser", "relay"}
 
 
 @pytest.mark.parametrize(("page", "name"), CLIENTS)

@@ -453,7 +453,7 @@ WIRE: list[Section] = [
             ),
             (
                 "The native engine and the reference engine agree on all of this",
-                "native/test_mutations.py::test_mutated_input_reads_alike",
+                "native/test_mutations.py::test_mutated_input_ends_alike",
                 "native/test_reading.py::test_mutated_streams_end_alike",
                 "native/test_consumer.py::test_the_engines_consume_alike",
                 "native/test_writing.py::test_random_events_are_written_alike_or_handed_back",

@@ -38,6 +38,8 @@ __all__ = ["bench"]
 def bench(quick: bool, out: Path, recording: Path | None, compare: Path | None) -> None:
     """Measure the three wires, the SDKs and other libraries here, and write a report.
 
+    Takes about ten minutes without --quick, and a machine that is otherwise idle.
+
     What is not installed is left out, and the report says so: ag-ui-protocol, orjson, a zstd
     library, and Node.js with @ag-ui/client, @ag-ui/encoder and @ag-ui/proto in the current
     directory's node_modules.

@@ -71,7 +71,9 @@ def bench(quick: bool, out: Path, recording: Path | None, compare: Path | None) 
     click.echo(f"{report}: {len(results.rows)} rows, {noisy} of them marked as noisy")
     cut = sorted({each.workload for each in results.missing if each.reason == NO_TIME})
     if cut:
-        click.echo(f"no time was left for all of {', '.join(cut)}: see 'Not measured' there")
+        click.echo(
+            f"cut short for want of time, see 'Not measured': {'; '.join(filter(None, cut))}"
+        )
     if old is not None:
         click.echo("\n".join(slower(old, results)))
 

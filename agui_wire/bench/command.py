@@ -38,6 +38,8 @@ __all__ = ["bench"]
 def bench(quick: bool, out: Path, recording: Path | None, compare: Path | None) -> None:
     """Measure the three wires, the SDKs and other libraries here, and write a report.
 
+    Takes about ten minutes without --quick, and a machine that is otherwise idle.
+
     What is not installed is left out, and the report says so: ag-ui-protocol, orjson, a zstd
     library, and Node.js with @ag-ui/client, @ag-ui/encoder and @ag-ui/proto in the current
     directory's node_modules.
@@ -69,7 +71,9 @@ def bench(quick: bool, out: Path, recording: Path | None, compare: Path | None) 
     click.echo(f"{report}: {len(results.rows)} rows, {noisy} of them marked as noisy")
     cut = sorted({each.workload for each in results.missing if each.reason == NO_TIME})
     if cut:
-        click.echo(f"no time was left for all of {', '.join(cut)}: see 'Not measured' there")
+        click.echo(
+            f"cut short for want of time, see 'Not measured': {'; '.join(filter(None, cut))}"
+        )
     if old is not None:
         click.echo("\n".join(slower(old, results)))
 

@@ -28,11 +28,13 @@ _IMAGES = "docs/benchmarks"
 def readme_section(results: Results) -> str:
     """One plot and one table, from the workload `tokens`."""
     processor = results.machine["processor"]
+    rows = headline(results, "tokens")
+    marked = "; ~ marks figures that moved too much from round to round" if " ~ |" in rows else ""
     return "\n\n".join(
         [
             "One short text delta, in processor time, this package's fastest wire and the SDKs "
-            f"({processor}, {results.started[:10]}, {results.engine} engine):",
-            headline(results, "tokens"),
+            f"({processor}, {results.started[:10]}, {results.engine} engine{marked}):",
+            rows,
             f"![bytes of one short text delta]({_IMAGES}/bytes.svg)",
             "All numbers, the method, and where this package loses: "
             "[benchmarks](docs/benchmarks.md). Which wire to take: "

@@ -24,12 +24,13 @@ AGUI_WIRE_CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -f
     "$python" setup.py -q build_ext --inplace
 
 # The interpreter itself is not instrumented: the runtime goes first, its own leaks do not count,
-# and objects come from malloc, so that a read past one is seen.
+# and objects come from malloc, so that a read past one is seen. AddressSanitizer keeps what was
+# freed, so memory is not measured here.
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
 ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 PYTHONMALLOC=malloc \
-AGUI_WIRE_MUTATIONS="${AGUI_WIRE_MUTATIONS:-50000}" \
     "$python" -X faulthandler -m pytest -q -p no:cacheprovider --timeout 1800 \
     --deselect tests/native/test_memory.py::test_200_rounds_leave_nothing_behind \
+    --deselect tests/native/test_memory.py::test_what_a_decoder_still_holds_goes_with_it \
     tests/native "$@"

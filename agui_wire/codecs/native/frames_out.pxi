@@ -71,7 +71,7 @@ cdef int read_int(PyObject* value, Slot* slot, int64_t* number) noexcept:
     cdef int overflow
     if Py_TYPE(value) != &PyLong_Type:
         return -1
-    number[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+    number[0] = int_of(value, &overflow)
     return -1 if overflow or number[0] < slot.low or number[0] > slot.high else 0
 
 

@@ -298,6 +298,20 @@ static inline int agui_is_text_pointer(PyObject *text) {
     return 1;
 }
 
+/* An int that fits 64 bits; `overflow` is not 0 for any other. */
+static inline long long agui_int(PyObject *number, int *overflow) {
+    *overflow = 0;
+#if PY_VERSION_HEX >= 0x030C0000
+    if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+        return PyUnstable_Long_CompactValue((PyLongObject *)number);
+#else
+    Py_ssize_t size = Py_SIZE(number);
+    if (size >= -1 && size <= 1)
+        return size ? size * (long long)((PyLongObject *)number)->ob_digit[0] : 0;
+#endif
+    return PyLong_AsLongLongAndOverflow(number, overflow);
+}
+
 static inline uint32_t agui_hash(const unsigned char *p, Py_ssize_t n) {
     uint64_t hash = (uint64_t)n * UINT64_C(0x9E3779B97F4A7C15), word;
     for (; n >= 8; p += 8, n -= 8) {

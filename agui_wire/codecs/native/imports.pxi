@@ -13,6 +13,7 @@ cdef extern from "helpers.h":
     uint8_t* put_json_text "agui_put_json_text"(uint8_t*, PyObject*)
     int is_pointer "agui_is_pointer"(const uint8_t*, Py_ssize_t) nogil
     int is_text_pointer "agui_is_text_pointer"(PyObject*)
+    long long int_of "agui_int"(PyObject*, int*)
     uint32_t hash_bytes "agui_hash"(const uint8_t*, Py_ssize_t) nogil
     PyObject* new_ascii "agui_ascii"(const uint8_t*, Py_ssize_t)
     Py_ssize_t slot_offset "agui_slot_offset"(PyObject*)
@@ -52,7 +53,6 @@ cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(PyObject*)
     PyObject* PyFloat_FromDouble(double)
     PyObject* PyLong_FromLongLong(long long)
-    long long PyLong_AsLongLongAndOverflow(PyObject*, int*)
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject*)
     int PyUnicode_IS_COMPACT_ASCII(PyObject*)
     void* PyUnicode_DATA(PyObject*)

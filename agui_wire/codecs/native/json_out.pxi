@@ -59,7 +59,7 @@ cdef int put_json_value(Writer* w, PyObject* value, int level) noexcept:
     if cls == &PyUnicode_Type:
         return put_json_str(w, value)
     if cls == &PyLong_Type:
-        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        number = int_of(value, &overflow)
         return -1 if overflow else put_json_int(w, number)
     if cls == &PyFloat_Type:
         return put_json_float(w, PyFloat_AS_DOUBLE(value))

@@ -86,7 +86,7 @@ cdef int pack_value(Writer* w, PyObject* value, int level) noexcept:
     if cls == &PyUnicode_Type:
         return pack_text(w, value)
     if cls == &PyLong_Type:
-        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        number = int_of(value, &overflow)
         return -1 if overflow else pack_int(w, number)
     if cls == &PyFloat_Type:
         return pack_float(w, PyFloat_AS_DOUBLE(value))

@@ -32,7 +32,7 @@ cdef inline int classify(PyObject* value, Scalar* scalar) noexcept:
         scalar.tag = SCALAR_TEXT
         scalar.size = 1 + varint_size(scalar.text) + scalar.text
     elif cls == &PyLong_Type:
-        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        number = int_of(value, &overflow)
         if overflow or number > MOST_EXACT or number < -MOST_EXACT:
             return -1
         scalar.tag, scalar.size, scalar.number = SCALAR_NUMBER, 9, <double> number
@@ -85,6 +85,10 @@ cdef inline Py_ssize_t key_room(Py_ssize_t key_size) noexcept:
     return 1 + varint_size(key_size) + key_size if key_size > 0 else 0
 
 
+# The size of the last dict or list at each level: the next one there is often much like it.
+cdef Py_ssize_t last_sizes[64]
+
+
 cdef int put_container(
     Writer* w, uint8_t tag, PyObject* key, Py_ssize_t key_size, PyObject* value, int level
 ) noexcept:
@@ -92,8 +96,8 @@ cdef int put_container(
     Struct's entry."""
     cdef bint is_dict = Py_TYPE(value) == &PyDict_Type
     cdef Py_ssize_t count = PyDict_GET_SIZE(value) if is_dict else PyList_GET_SIZE(value)
-    # A guess: where it is right, nothing moves.
-    cdef Py_ssize_t inner = count * (24 if is_dict else 12)
+    # A guess: where its lengths take as many bytes, nothing moves.
+    cdef Py_ssize_t inner = last_sizes[level & 63] or count * (24 if is_dict else 12)
     cdef Py_ssize_t outer = 1 + varint_size(inner) + inner
     cdef Py_ssize_t entry = 0, head, guessed, start = w.size
     cdef uint8_t* p
@@ -107,6 +111,7 @@ cdef int put_container(
     if (put_members(w, value, level) if is_dict else put_items(w, value, level)) < 0:
         return -1
     inner = w.size - start - guessed
+    last_sizes[level & 63] = inner
     outer = 1 + varint_size(inner) + inner
     head = 2 + varint_size(outer) + varint_size(inner)
     if key_size >= 0:

@@ -40,6 +40,13 @@ DATA = {
 }
 
 
+# What work in a checkout leaves there.
+NOT_SOURCES = (
+    *(".git", ".venv*", ".nox", ".*_cache", ".hypothesis", ".benchmarks", "node_modules"),
+    *("build", "dist", "*.egg-info", "__pycache__", "*.so", "*.pyd", "engine.c"),
+)
+
+
 class Built(NamedTuple):
     """The packages, built the way a release builds them, and the sdist unpacked."""
 
@@ -76,9 +83,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The sdist of a clean copy of this checkout, and both wheels out of that sdist."""
     folder = tmp_path_factory.mktemp("packages")
-    left_out = shutil.ignore_patterns(
-        ".*", "node_modules", "build", "dist", "*.egg-info", "*.so", "*.pyd", "engine.c"
-    )
+    left_out = shutil.ignore_patterns(*NOT_SOURCES)
     checkout = shutil.copytree(ROOT, folder / "checkout", ignore=left_out)
     build = (sys.executable, "-m", "build", "--outdir", folder / "dist")
     run(*build, cwd=checkout, AGUI_WIRE_REQUIRE_NATIVE="1")

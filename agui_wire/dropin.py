@@ -12,6 +12,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, Literal
 
+from ._sdk import sdk_model
 from .encoder import EventEncoder
 from .errors import EncodeError
 from .media_types import SSE_MEDIA_TYPE, negotiate
@@ -45,7 +46,7 @@ def install(*, lossy_int: Literal["raise", "round", "string"] = "raise") -> tupl
       `text/event-stream` spelt out (a warning names it);
     - subclasses with an `encode`, `_encode_sse` or `get_content_type` of their own.
 
-    `lossy_int` is EventEncoder's, for the binary wires: most frameworks break an answer off
+    `lossy_int` is EventEncoder's, for the binary wires: some frameworks break an answer off
     where an event raises EncodeError.
 
     Returns the names of what was replaced, none where it is installed already; the logger
@@ -159,6 +160,12 @@ def _encode(self: Any, event: Any) -> str:
 
 
 def _encode_sse(self: Any, event: Any) -> str:
+    cls: type = type(event)
+    model = sdk_model(cls)
+    if model is not None and model.fields is None:
+        # Only its own serialiser knows its text, and the SDK calls that with fewer steps.
+        own: str = _originals["_encode_sse"](self, event)
+        return own
     try:
         text: str = _SSE.encode(event)
     except EncodeError:

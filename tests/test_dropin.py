@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 
 import agui_wire
 from agui_wire import AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE, SSE_MEDIA_TYPE, dropin
-from tests.sdk import CURRENT, EVENTS, core, instances, loses_a_required_null, sdk_encoder, theirs
+from tests.sdk import (
+    CURRENT,
+    EVENTS,
+    core,
+    instances,
+    loses_a_required_null,
+    pydantic,
+    sdk_encoder,
+    theirs,
+)
 
 # As a framework has it: bound before anything is installed.
 SdkEncoder: Any = sdk_encoder.EventEncoder
@@ -210,6 +219,24 @@ def test_what_ours_refuses_the_sdk_decides() -> None:
             SdkEncoder().encode(object())
         with pytest.raises(agui_wire.EncodeError):
             asked(BOTH).encode(object())
+    finally:
+        dropin.uninstall()
+
+
+class Shouted(core.TextMessageContentEvent):  # type: ignore[misc,name-defined,unused-ignore]
+    @pydantic.field_serializer("delta")  # type: ignore[untyped-decorator,unused-ignore]
+    def shout(self, delta: str) -> str:
+        return delta.upper()
+
+
+def test_events_with_serialisers_of_their_own() -> None:
+    event = Shouted(message_id="m", delta="é")
+    expected = theirs(event)
+    assert "É" in expected
+    dropin.install()
+    try:
+        assert SdkEncoder().encode(event) == expected
+        assert asked(BOTH).encode(event) == agui_wire.encode(event, AGUI_MEDIA_TYPE)
     finally:
         dropin.uninstall()
 

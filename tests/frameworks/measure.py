@@ -149,7 +149,7 @@ def main() -> None:
     names = [name for name in options.names or NAMES if python_of(name).exists()]
     if not names:
         parser.exit(1, "no environments: python tests/frameworks/install.py\n")
-    tables = report(names, 100, 1) if options.quick else report(names, 500, 5)
+    tables = report(names, 100, 1) if options.quick else report(names, 500, 7)
     if options.quick or options.names:
         print(tables)
         return

@@ -72,6 +72,7 @@ async def main(name: str) -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         print(listener.getsockname()[1], flush=True)
+        sys.stdout = sys.stderr  # nobody reads on, and some frameworks print
         await server.serve([listener])
 
 

@@ -36,4 +36,6 @@ class ScriptedModel(Model):
         yield {"messageStop": {"stopReason": "tool_use" if calls else "end_turn"}}
 
 
-agent = StrandsAgent(Agent(model=ScriptedModel(), tools=[tool(forecast)]), name="travel")
+model = ScriptedModel()
+# Its default handler prints the answer.
+agent = StrandsAgent(Agent(model=model, tools=[tool(forecast)], callback_handler=None), "travel")

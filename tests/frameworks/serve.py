@@ -2,8 +2,8 @@
 
 It prints its port and ends when its input does. Under /plain is the documentation's example
 without BinaryTransport, under /transport with it. POST /control/install and /control/uninstall
-are those of `agui_wire.dropin`; /control/collect collects garbage, /control/cpu gives the seconds that this
-process has used, and /control/versions what is installed here.
+are those of `agui_wire.dropin`; /control/collect collects garbage, /control/cpu gives the
+seconds that this process has used, and /control/versions what is installed here.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from random import Random
 from typing import NamedTuple
 
 import agui_wire
@@ -68,6 +69,7 @@ def measured(server: Server, way: Way, deltas: int) -> Round | None:
     """One run, or None where the framework does not serve this way."""
     server.control("install" if way.installed else "uninstall")
     given = run_input(f"{deltas} words")
+    server.control("collect")  # what earlier runs left
     cpu = server.control("cpu")
     began = time.perf_counter()
     content_type, body = server.body(way.kind, way.accept, given)
@@ -80,11 +82,16 @@ def measured(server: Server, way: Way, deltas: int) -> Round | None:
 
 
 def medians(server: Server, deltas: int, rounds: int) -> list[Round | None]:
-    """Each way's medians; the ways take turns, after one round that does not count."""
-    runs = [[measured(server, way, deltas) for way in WAYS] for _ in range(rounds + 1)][1:]
+    """Each way's medians; the ways take turns in changing order, after one round that does not
+    count."""
+    turns = Random(1)
+    runs: dict[Way, list[Round | None]] = {way: [] for way in WAYS}
+    for _ in range(rounds + 1):
+        for way in turns.sample(WAYS, len(WAYS)):
+            runs[way].append(measured(server, way, deltas))
     found: list[Round | None] = []
-    for column in zip(*runs):
-        done = [run for run in column if run is not None]
+    for way in WAYS:
+        done = [run for run in runs[way][1:] if run is not None]
         found.append(Round(*map(statistics.median, zip(*done))) if done else None)
     return found
 
@@ -149,7 +156,7 @@ def main() -> None:
     names = [name for name in options.names or NAMES if python_of(name).exists()]
     if not names:
         parser.exit(1, "no environments: python tests/frameworks/install.py\n")
-    tables = report(names, 100, 1) if options.quick else report(names, 500, 7)
+    tables = report(names, 100, 1) if options.quick else report(names, 500, 5)
     if options.quick or options.names:
         print(tables)
         return

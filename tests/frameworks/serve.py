@@ -2,13 +2,14 @@
 
 It prints its port and ends when its input does. Under /plain is the documentation's example
 without BinaryTransport, under /transport with it. POST /control/install and /control/uninstall
-are those of `agui_wire.dropin`; /control/cpu gives the seconds that this process has used, and
-/control/versions what is installed here.
+are those of `agui_wire.dropin`; /control/collect collects garbage, /control/cpu gives the
+seconds that this process has used, and /control/versions what is installed here.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import json
 import socket
@@ -35,6 +36,7 @@ def versions() -> dict[str, str]:
 CONTROLS = {
     "/control/install": lambda: run("dropin")["replaced"],
     "/control/uninstall": dropin.uninstall,
+    "/control/collect": gc.collect,
     "/control/cpu": time.process_time,
     "/control/versions": versions,
 }

@@ -50,7 +50,7 @@ class Server:
         return f"{self._root}/{kind}/{PATHS.get(self.name, '')}"
 
     def control(self, verb: str) -> Any:
-        """What `install`, `uninstall` or `cpu` gives (see serve.py)."""
+        """What a verb of serve.py gives, such as `install`."""
         return json.loads(self._post(f"{self._root}/control/{verb}", b"", "*/*")[1])
 
     def body(self, kind: str, accept: str, given: dict[str, Any]) -> tuple[str, bytes]:

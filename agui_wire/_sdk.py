@@ -103,7 +103,7 @@ def sdk_text(event: Any, model: SdkModel, policy: Policy, warn: Warn) -> bytes |
     try:
         payload = _own_text(event, model).encode()
         containers = payload.count(b"{") + payload.count(b"[")
-        if (obj is None or containers > policy.max_depth) and deeper_than(
+        if containers > policy.max_depth and deeper_than(
             msgspec.json.decode(payload), policy.max_depth
         ):
             return None

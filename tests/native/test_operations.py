@@ -26,6 +26,8 @@ core = pytest.importorskip("ag_ui.core")
 sdk = pytest.importorskip("tests.sdk")
 
 MEDIA_TYPES = (AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE, MSGPACK_MEDIA_TYPE)
+AddOperation: Any = models.AddOperation
+ReplaceOperation: Any = models.ReplaceOperation
 CLASSES = {
     name: getattr(models, f"{name.capitalize()}Operation")
     for name in ("add", "remove", "replace", "move", "copy", "test")
@@ -98,17 +100,17 @@ def test_operations_with_any_json_in_them(operation: Any) -> None:
     check(operation)
 
 
-class Plain(CLASSES["add"]):  # type: ignore[misc, name-defined, valid-type]
+class Plain(AddOperation):  # type: ignore[misc]
     """Adds nothing."""
 
 
-class Wider(CLASSES["replace"]):  # type: ignore[misc, name-defined, valid-type]
+class Wider(ReplaceOperation):  # type: ignore[misc]
     """Adds a field."""
 
     reason: str = "because"
 
 
-class Narrower(CLASSES["add"]):  # type: ignore[misc, name-defined, valid-type]
+class Narrower(AddOperation):  # type: ignore[misc]
     """Gives a default to what has none."""
 
     value: Any = None
@@ -143,8 +145,8 @@ def test_members_that_are_missing_or_wrong(name: str) -> None:
             continue
         del operation.__dict__[member]
         check(operation)
-        wrong: Any
-        for wrong in (None, 3, "~", "a", "/~2", "\ud83d", [], "remove"):
+        wrongs: list[Any] = [None, 3, "~", "a", "/~2", "\ud83d", [], "remove"]
+        for wrong in wrongs:
             operation.__dict__[member] = wrong
             check(operation)
 

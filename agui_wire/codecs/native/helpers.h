@@ -25,7 +25,8 @@ static inline int agui_is_ascii(const unsigned char *p, Py_ssize_t n) {
 
 static inline int agui_varint_size(uint64_t value) {
 #if defined(__GNUC__)
-    return (70 - __builtin_clzll(value | 1)) / 7;
+    /* One byte for seven bits, without a division. */
+    return ((63 - __builtin_clzll(value | 1)) * 9 + 73) >> 6;
 #endif
     int size = 1;
     while (value >= 0x80) {

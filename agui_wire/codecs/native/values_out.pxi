@@ -18,11 +18,24 @@ cdef inline bint is_finite(double number) noexcept:
     return number - number == 0
 
 
+cdef inline bint read_number(PyObject* value, double* number) noexcept:
+    """Whether `value` is an int or a float that a double holds exactly, and JSON has."""
+    cdef PyTypeObject* cls = Py_TYPE(value)
+    cdef long long exact
+    cdef int overflow
+    if cls == &PyFloat_Type:
+        number[0] = PyFloat_AS_DOUBLE(value)
+        return is_finite(number[0])
+    if cls != &PyLong_Type:
+        return False
+    exact = int_of(value, &overflow)
+    number[0] = <double> exact
+    return not overflow and -MOST_EXACT <= exact <= MOST_EXACT
+
+
 cdef inline int classify(PyObject* value, Scalar* scalar) noexcept:
     """0 for a scalar that a Value can hold, 1 for a dict or a list, -1 for anything else."""
     cdef PyTypeObject* cls = Py_TYPE(value)
-    cdef long long number
-    cdef int overflow
     scalar.tag, scalar.size, scalar.text = SCALAR_NULL, 2, 0
     scalar.number, scalar.truth = 0, False
     if cls == &PyUnicode_Type:
@@ -31,15 +44,7 @@ cdef inline int classify(PyObject* value, Scalar* scalar) noexcept:
             return -1
         scalar.tag = SCALAR_TEXT
         scalar.size = 1 + varint_size(scalar.text) + scalar.text
-    elif cls == &PyLong_Type:
-        number = int_of(value, &overflow)
-        if overflow or number > MOST_EXACT or number < -MOST_EXACT:
-            return -1
-        scalar.tag, scalar.size, scalar.number = SCALAR_NUMBER, 9, <double> number
-    elif cls == &PyFloat_Type:
-        scalar.number = PyFloat_AS_DOUBLE(value)
-        if not is_finite(scalar.number):
-            return -1
+    elif read_number(value, &scalar.number):
         scalar.tag, scalar.size = SCALAR_NUMBER, 9
     elif cls == &PyBool_Type:
         scalar.tag, scalar.truth = SCALAR_BOOL, value == Py_True
@@ -85,6 +90,18 @@ cdef inline Py_ssize_t key_room(Py_ssize_t key_size) noexcept:
     return 1 + varint_size(key_size) + key_size if key_size > 0 else 0
 
 
+cdef inline uint8_t* put_entry(
+    uint8_t* p, Py_ssize_t entry, PyObject* key, Py_ssize_t key_size
+) noexcept:
+    """The head of a Struct's entry of `entry` bytes, up to its value."""
+    p[0] = 0x0A
+    p = put_varint(p + 1, entry)
+    if key_size:
+        p[0] = 0x0A
+        p = put_utf8(put_varint(p + 1, key_size), key)
+    return p
+
+
 # The size of the last dict or list at each level: the next one there is often much like it.
 cdef Py_ssize_t last_sizes[64]
 
@@ -92,14 +109,14 @@ cdef Py_ssize_t last_sizes[64]
 cdef int put_container(
     Writer* w, uint8_t tag, PyObject* key, Py_ssize_t key_size, PyObject* value, int level
 ) noexcept:
-    """A Value that holds a dict or a list, as field `tag`; with a `key_size` of 0 or more, in a
-    Struct's entry."""
+    """A Value that holds a dict or a list, as field `tag`; with a `key_size` of 0 or more, as the
+    entry of a Struct instead."""
     cdef bint is_dict = Py_TYPE(value) == &PyDict_Type
     cdef Py_ssize_t count = PyDict_GET_SIZE(value) if is_dict else PyList_GET_SIZE(value)
     # A guess: where its lengths take as many bytes, nothing moves.
     cdef Py_ssize_t inner = last_sizes[level & 63] or count * (24 if is_dict else 12)
     cdef Py_ssize_t outer = 1 + varint_size(inner) + inner
-    cdef Py_ssize_t entry = 0, head, guessed, start = w.size
+    cdef Py_ssize_t entry = 0, size, head, guessed, start = w.size
     cdef uint8_t* p
     guessed = 2 + varint_size(outer) + varint_size(inner)
     if key_size >= 0:
@@ -110,29 +127,26 @@ cdef int put_container(
     w.size += guessed
     if (put_members(w, value, level) if is_dict else put_items(w, value, level)) < 0:
         return -1
-    inner = w.size - start - guessed
-    last_sizes[level & 63] = inner
-    outer = 1 + varint_size(inner) + inner
-    head = 2 + varint_size(outer) + varint_size(inner)
-    if key_size >= 0:
-        entry = key_room(key_size) + 1 + varint_size(outer) + outer
-        head += 1 + varint_size(entry) + key_room(key_size)
+    size = w.size - start - guessed
+    head = guessed
+    if size != inner:
+        last_sizes[level & 63] = inner = size
+        outer = 1 + varint_size(inner) + inner
+        head = 2 + varint_size(outer) + varint_size(inner)
+        if key_size >= 0:
+            entry = key_room(key_size) + 1 + varint_size(outer) + outer
+            head += 1 + varint_size(entry) + key_room(key_size)
     if head != guessed:
         if head > guessed and ensure(w, head - guessed) < 0:
             return -1
         memmove(w.data + start + head, w.data + start + guessed, inner)
         w.size += head - guessed
     p = w.data + start
-    p[0] = tag
-    p += 1
     if key_size >= 0:
-        p = put_varint(p, entry)
-        if key_size:
-            p[0] = 0x0A
-            p = put_utf8(put_varint(p + 1, key_size), key)
-        p[0] = 0x12
-        p += 1
-    p = put_varint(p, outer)
+        p = put_entry(p, entry, key, key_size)
+        tag = 0x12
+    p[0] = tag
+    p = put_varint(p + 1, outer)
     p[0] = 0x2A if is_dict else 0x32
     put_varint(p + 1, inner)
     return 0
@@ -144,28 +158,34 @@ cdef int put_members(Writer* w, PyObject* value, int level) noexcept:
     cdef PyObject* key
     cdef PyObject* item
     cdef Scalar scalar
+    cdef double number
     cdef uint8_t* p
     cdef int what
     while PyDict_Next(value, &position, &key, &item):
         if Py_TYPE(key) != &PyUnicode_Type:
             return -1
         key_size = utf8_size(key)
+        if key_size < 0:
+            return -1
+        if read_number(item, &number):
+            entry = key_room(key_size) + 11
+            if ensure(w, entry + 6) < 0:
+                return -1
+            p = put_entry(w.data + w.size, entry, key, key_size)
+            p[0], p[1], p[2] = 0x12, 9, SCALAR_NUMBER
+            w.size = put_double(p + 3, number) - w.data
+            continue
         what = classify(item, &scalar)
-        if key_size < 0 or what < 0:
+        if what < 0:
             return -1
         if what:
-            if put_container(w, 0x0A, key, key_size, item, level + 1) < 0:
+            if put_container(w, 0, key, key_size, item, level + 1) < 0:
                 return -1
             continue
         entry = key_room(key_size) + 1 + varint_size(scalar.size) + scalar.size
         if ensure(w, entry + 16) < 0:
             return -1
-        p = w.data + w.size
-        p[0] = 0x0A
-        p = put_varint(p + 1, entry)
-        if key_size:
-            p[0] = 0x0A
-            p = put_utf8(put_varint(p + 1, key_size), key)
+        p = put_entry(w.data + w.size, entry, key, key_size)
         p[0] = 0x12
         p = put_varint(p + 1, scalar.size)
         w.size = put_scalar(p, &scalar, item) - w.data
@@ -175,9 +195,21 @@ cdef int put_members(Writer* w, PyObject* value, int level) noexcept:
 cdef int put_items(Writer* w, PyObject* value, int level) noexcept:
     """The Values of a ListValue."""
     cdef Py_ssize_t i
+    cdef PyObject* item
+    cdef double number
+    cdef uint8_t* p
     for i in range(PyList_GET_SIZE(value)):
-        if put_value(w, 0x0A, PyList_GET_ITEM(value, i), level + 1) < 0:
+        item = PyList_GET_ITEM(value, i)
+        if not read_number(item, &number):
+            if put_value(w, 0x0A, item, level + 1) < 0:
+                return -1
+            continue
+        if ensure(w, 11) < 0:
             return -1
+        p = w.data + w.size
+        p[0], p[1], p[2] = 0x0A, 9, SCALAR_NUMBER
+        put_double(p + 3, number)
+        w.size += 11
     return 0
 
 

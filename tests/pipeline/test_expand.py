@@ -457,6 +457,7 @@ def steps_of(act: Callable[[Event], object], event: Event) -> int:
         return trace
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # without it, 3.12 counts nothing the first time
     gc.disable()  # what it calls back would be counted too
     sys.settrace(trace)
     try:

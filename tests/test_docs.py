@@ -313,6 +313,7 @@ def test_every_case_that_a_page_names_exists() -> None:
     assert named - cases == set(), listed.stdout[-500:]
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "checker",
     [

@@ -29,6 +29,7 @@ async def test_the_client_against_the_server(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.splitlines() == ["Hello", " success {}"]
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "checker",
     [

@@ -102,6 +102,27 @@ cdef inline uint8_t* put_entry(
     return p
 
 
+cdef struct Lengths:
+    Py_ssize_t inner    # of the Struct or ListValue
+    Py_ssize_t outer    # of the Value around it
+    Py_ssize_t entry    # of a Struct's entry around that
+
+
+cdef inline Py_ssize_t measure(Lengths* found, Py_ssize_t inner, Py_ssize_t room) noexcept:
+    """The lengths around `inner` bytes, with a key of `room` bytes; how long all before them is.
+
+    There is no entry where `room` is negative.
+    """
+    cdef Py_ssize_t outer_size
+    found.inner = inner
+    found.outer = 1 + varint_size(inner) + inner
+    outer_size = 1 + varint_size(found.outer) + found.outer
+    if room < 0:
+        return outer_size - inner
+    found.entry = room + outer_size
+    return 1 + varint_size(found.entry) + found.entry - inner
+
+
 # The size of the last dict or list at each level: the next one there is often much like it.
 cdef Py_ssize_t last_sizes[64]
 
@@ -112,43 +133,37 @@ cdef int put_container(
     """A Value that holds a dict or a list, as field `tag`; with a `key_size` of 0 or more, as the
     entry of a Struct instead."""
     cdef bint is_dict = Py_TYPE(value) == &PyDict_Type
-    cdef Py_ssize_t count = PyDict_GET_SIZE(value) if is_dict else PyList_GET_SIZE(value)
-    # A guess: where its lengths take as many bytes, nothing moves.
-    cdef Py_ssize_t inner = last_sizes[level & 63] or count * (24 if is_dict else 12)
-    cdef Py_ssize_t outer = 1 + varint_size(inner) + inner
-    cdef Py_ssize_t entry = 0, size, head, guessed, start = w.size
+    cdef Py_ssize_t* last = &last_sizes[level & 63]
+    cdef Py_ssize_t room = key_room(key_size) if key_size >= 0 else -1
+    cdef Py_ssize_t start = w.size
+    cdef Py_ssize_t size, head, guessed
+    cdef Lengths lengths
     cdef uint8_t* p
-    guessed = 2 + varint_size(outer) + varint_size(inner)
-    if key_size >= 0:
-        entry = key_room(key_size) + 1 + varint_size(outer) + outer
-        guessed += 1 + varint_size(entry) + key_room(key_size)
+    lengths.entry = 0
+    # Where the guess is so near that all lengths take as many bytes, nothing moves.
+    guessed = head = measure(&lengths, last[0], room)
     if level > w.limit or ensure(w, guessed + 32) < 0:
         return -1
     w.size += guessed
     if (put_members(w, value, level) if is_dict else put_items(w, value, level)) < 0:
         return -1
     size = w.size - start - guessed
-    head = guessed
-    if size != inner:
-        last_sizes[level & 63] = inner = size
-        outer = 1 + varint_size(inner) + inner
-        head = 2 + varint_size(outer) + varint_size(inner)
-        if key_size >= 0:
-            entry = key_room(key_size) + 1 + varint_size(outer) + outer
-            head += 1 + varint_size(entry) + key_room(key_size)
+    if size != lengths.inner:
+        last[0] = size
+        head = measure(&lengths, size, room)
     if head != guessed:
         if head > guessed and ensure(w, head - guessed) < 0:
             return -1
-        memmove(w.data + start + head, w.data + start + guessed, inner)
+        memmove(w.data + start + head, w.data + start + guessed, size)
         w.size += head - guessed
     p = w.data + start
-    if key_size >= 0:
-        p = put_entry(p, entry, key, key_size)
+    if room >= 0:
+        p = put_entry(p, lengths.entry, key, key_size)
         tag = 0x12
     p[0] = tag
-    p = put_varint(p + 1, outer)
+    p = put_varint(p + 1, lengths.outer)
     p[0] = 0x2A if is_dict else 0x32
-    put_varint(p + 1, inner)
+    put_varint(p + 1, size)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import events, messages, run_input
+from . import dropin, events, messages, run_input
 from ._warnings import StreamWarning
 from .codecs.protobuf import protobuf_engine
 from .convert import from_dict, to_dict
@@ -64,6 +64,7 @@ __all__ = [
     "TruncatedStream",
     "UnexpectedResponse",
     "decode",
+    "dropin",
     "encode",
     "events",
     "from_dict",

@@ -148,6 +148,9 @@ def _text(value: str, path: str, walk: _Walk) -> str:
     return joined
 
 
+# What most values are, and never without end.
+_FINITE = frozenset((str, int, bool, type(None)))
+
 _AS = {"round": "double", "string": "string"}
 
 
@@ -179,7 +182,19 @@ def check_finite(value: Any, policy: Policy, warn: Warn) -> None:
 
     Raises EncodeError where `policy` refuses them.
     """
-    _check_finite(value, "", _Walk(policy, warn, None))
+    if not _is_finite(value):
+        _check_finite(value, "", _Walk(policy, warn, None))
+
+
+def _is_finite(value: Any) -> bool:
+    """The same question without the paths, which are what takes the time."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple, set, frozenset)):
+        return True
+    return all(type(item) in _FINITE or _is_finite(item) for item in value)
 
 
 def _check_finite(value: Any, path: str, walk: _Walk) -> None:

@@ -160,9 +160,13 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
+# In an escaped line, with the spaces around it: a column is as wide as what stands in it.
+_ELLIPSIS = re.compile(r"(?:\\ )*\\\.\\\.\\\.(?:\\ )*")
+
+
 def _matches(printed: str, wanted: str) -> bool:
     pattern = "".join(
-        r"(?:.*\n)*" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + r" *\n"
+        r"(?:.*\n)*" if line == "..." else _ELLIPSIS.sub(".*", re.escape(line)) + r" *\n"
         for line in wanted.splitlines()
     )
     lines = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())

@@ -93,11 +93,11 @@ def uninstall() -> tuple[str, ...]:
 def _sdk_encoder() -> Any:
     try:
         from ag_ui.encoder import EventEncoder as cls
-    except ImportError as error:
+    except ImportError:
         raise ImportError(
             "dropin replaces methods of ag_ui.encoder.EventEncoder, and there is none: "
             "install ag-ui-protocol"
-        ) from error
+        ) from None
     return cls
 
 

@@ -90,8 +90,10 @@ def wire_of(content_type: str) -> str:
     """The media type that a Content-Type header names, without parameters and in lower case.
 
     Readers are liberal: a charset or another parameter is ignored. Raises ValueError where the
-    type is none of the three wires.
+    type is none of the three wires, TypeError where it is no str.
     """
+    if not isinstance(content_type, str):
+        raise TypeError(f"a content type is a str, not {type(content_type).__name__}")
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type not in (SSE_MEDIA_TYPE, AGUI_MEDIA_TYPE, MSGPACK_MEDIA_TYPE):
         raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -164,3 +166,9 @@ def test_the_constants() -> None:
         "text/event-stream",
         "1.0",
     )
+
+
+def test_a_header_that_is_missing_is_named() -> None:
+    missing: Any = None
+    with pytest.raises(TypeError, match="a content type is a str, not NoneType"):
+        wire_of(missing)

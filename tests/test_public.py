@@ -187,3 +187,14 @@ def test_an_import_loads_nothing_heavy(use: str) -> None:
         [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]", result.stderr
+
+
+def test_http_without_aiohttp_names_its_extra() -> None:
+    program = (
+        "import sys; sys.modules['aiohttp'] = None; import agui_wire.http.asgi\n"
+        "try: agui_wire.http.AgentClient\n"
+        "except ModuleNotFoundError as error: print(error)"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    expected = "agui_wire.http.AgentClient needs aiohttp: pip install 'agui-wire[http]'\n"
+    assert printed.stdout == expected, printed.stderr

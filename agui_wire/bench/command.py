@@ -69,6 +69,11 @@ def bench(quick: bool, out: Path, recording: Path | None, compare: Path | None) 
         raise click.ClickException(str(error)) from None
     noisy = sum(row.noisy for row in results.rows)
     click.echo(f"{report}: {len(results.rows)} rows, {noisy} of them marked as noisy")
+    absent = {each.reason for each in results.missing if each.reason.startswith("not installed")}
+    if absent:
+        click.echo(
+            f"left out: {'; '.join(sorted(absent))}; the extra `bench` brings the Python ones"
+        )
     cut = sorted({each.workload for each in results.missing if each.reason == NO_TIME})
     if cut:
         click.echo(

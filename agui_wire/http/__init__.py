@@ -34,4 +34,11 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home, __name__), name)
+    try:
+        module = import_module(home, __name__)
+    except ModuleNotFoundError as error:
+        if error.name != "aiohttp":
+            raise
+        message = f"agui_wire.http.{name} needs aiohttp: pip install 'agui-wire[http]'"
+        raise ModuleNotFoundError(message, name="aiohttp") from None
+    return getattr(module, name)

@@ -43,6 +43,7 @@ __all__ = [
     "running",
     "running_handler",
     "scripted",
+    "silent_agent",
     "tcp_server",
     "text_run",
 ]
@@ -72,6 +73,20 @@ def delta(text: str, message_id: str = "m") -> TextMessageContentEvent:
 def text_run(*texts: str) -> list[Any]:
     """A whole run that says these texts in one message."""
     return [STARTED, TEXT_START, *map(delta, texts), TEXT_END, FINISHED]
+
+
+def silent_agent() -> tuple[Callable[[RunAgentInput], AsyncIterator[Any]], asyncio.Event]:
+    """An agent that starts a run and then says nothing, and what is set when it is closed."""
+    closed = asyncio.Event()
+
+    async def agent(run_input: RunAgentInput) -> AsyncIterator[Any]:
+        try:
+            yield STARTED
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    return agent, closed
 
 
 def agent_of(*events: Any) -> Callable[[RunAgentInput], AsyncIterator[Any]]:

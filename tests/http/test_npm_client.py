@@ -15,7 +15,7 @@ import pytest
 from agui_wire import AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE, RunAgentInput
 from agui_wire.events import RunErrorEvent, StateSnapshotEvent
 
-from .harness import FINISHED, STARTED, agent_of, running, text_run
+from .harness import FINISHED, STARTED, agent_of, running, silent_agent, text_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("npm_client.mjs")
@@ -104,14 +104,7 @@ async def test_a_failure_arrives_as_run_error(npm: Client, accept: str) -> None:
 
 @pytest.mark.parametrize("accept", [SSE_MEDIA_TYPE, AGUI_MEDIA_TYPE])
 async def test_a_run_that_the_client_aborts_is_closed(npm: Client, accept: str) -> None:
-    closed = asyncio.Event()
-
-    async def agent(run_input: RunAgentInput) -> AsyncIterator[Any]:
-        try:
-            yield STARTED
-            await asyncio.Event().wait()
-        finally:
-            closed.set()
+    agent, closed = silent_agent()
 
     async with running(agent) as url:
         seen = await npm.call(url, accept, limit=1)

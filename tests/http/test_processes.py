@@ -7,16 +7,15 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agui_wire import AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE, RunAgentInput, TruncatedStream
+from agui_wire import AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE, TruncatedStream
 from agui_wire.events import TextMessageContentEvent
 from agui_wire.http import AgentClient
 
 from .child_server import raise_file_limit
-from .harness import RUN_INPUT, STARTED, running
+from .harness import RUN_INPUT, STARTED, running, silent_agent
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,14 +48,7 @@ async def first_line(process: asyncio.subprocess.Process) -> str:
 
 
 async def test_a_client_that_is_killed_in_mid_run() -> None:
-    closed = asyncio.Event()
-
-    async def agent(run_input: RunAgentInput) -> AsyncIterator[Any]:
-        try:
-            yield STARTED
-            await asyncio.Event().wait()
-        finally:
-            closed.set()
+    agent, closed = silent_agent()
 
     async with running(agent) as url, child("-c", CLIENT, url) as client:
         assert await first_line(client) == "RUN_STARTED"

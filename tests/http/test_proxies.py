@@ -17,7 +17,7 @@ from agui_wire import AGUI_MEDIA_TYPE, SSE_MEDIA_TYPE, RunAgentInput, TruncatedS
 from agui_wire.events import StateSnapshotEvent
 from agui_wire.http import AgentClient
 
-from .harness import FINISHED, RUN_INPUT, STARTED, WIRES, agent_of, running, text_run
+from .harness import FINISHED, RUN_INPUT, STARTED, WIRES, agent_of, running, silent_agent, text_run
 from .proxies import DOCUMENTED, PROXIES, READ_TIMEOUT, Proxy, behind
 
 pytestmark = pytest.mark.slow
@@ -92,14 +92,7 @@ async def test_a_silence_survives_where_a_heartbeat_is_promised(
 async def test_a_silence_without_one_does_not_and_says_so(proxy: Proxy, tmp_path: Path) -> None:
     if not proxy.gives_up:
         pytest.skip("waits for ever")
-    closed = asyncio.Event()
-
-    async def agent(run_input: RunAgentInput) -> AsyncIterator[Any]:
-        try:
-            yield STARTED
-            await asyncio.Event().wait()
-        finally:
-            closed.set()
+    agent, closed = silent_agent()
 
     async with (
         running(agent, keep_alive=READ_TIMEOUT / 4) as upstream,
@@ -115,14 +108,7 @@ async def test_a_silence_without_one_does_not_and_says_so(proxy: Proxy, tmp_path
 async def test_a_client_that_leaves_is_noticed_through_the_proxy(
     proxy: Proxy, tmp_path: Path
 ) -> None:
-    closed = asyncio.Event()
-
-    async def agent(run_input: RunAgentInput) -> AsyncIterator[Any]:
-        try:
-            yield STARTED
-            await asyncio.Event().wait()
-        finally:
-            closed.set()
+    agent, closed = silent_agent()
 
     async with running(agent) as upstream, behind(proxy, tmp_path, upstream) as url:
         async with AgentClient(url).run(RUN_INPUT) as run:
